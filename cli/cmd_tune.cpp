@@ -5,7 +5,6 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/run_options.h"
 #include "cli/search_setup.h"
 #include "cli/settings.h"
 #include "cli/tuned_space.h"
@@ -64,7 +63,7 @@ Command tune_command() {
   return {
       .name = "tune",
       .summary = "search the best parameters of a program",
-      .options = with_run_options({
+      .options = with_study_options({
           {"COMMAND", "WORD...",
            "behind --: the program and its arguments; {lr} stands for a value"},
           {"--space", "FILE", "a space file with `command`, instead of the next three"},
@@ -72,24 +71,14 @@ Command tune_command() {
            Option::kRepeated},
           {"--metric", "NAME:minimize", "what it reports; or NAME:maximize", Option::kRepeated},
           {"--steps", "N", "the steps of a whole trial, as it reports them; default: to its end"},
-          {"--budget", "B", "when the study ends: its total"},
           {"--study", "NAME", "the study's name; default: that of the script or program"},
-          {"--algorithm", "NAME", "what proposes trials"},
-          {"--pruner", "NAME", "what stops hopeless trials early"},
-          {"--seed", "S", "every random choice follows from it"},
-          {"--set", "KEY=VALUE", "change a key of the space file", Option::kRepeated},
-          {"--if-exists",
-           "WHAT",
-           "what if there is a study of that name",
-           Option::kOptional,
-           {"fail", "resume", "new"}},
-          {"--dry-run", "", "check everything, say what would run, create nothing"},
       }),
       .examples =
           "  detol tune --metric val_loss:minimize --param 'lr=log(1e-5,1e-1)' --budget 50trials "
           "-- python train.py --lr {lr}\n"
           "  detol tune --space mlp.yaml --budget 2h -j 4",
-      .run = run_tune};
+      .run = run_tune,
+      .notes = search_notes};
 }
 
 }  // namespace detol::inline cli

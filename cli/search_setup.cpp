@@ -1,11 +1,15 @@
 #include "cli/search_setup.h"
 
+#include <fmt/format.h>
+
 #include "cli/devices.h"
 #include "cli/final_choice.h"
 #include "cli/output.h"
 #include "cli/run_options.h"
 #include "cli/settings.h"
 #include "knowledge/studies.h"
+#include "scheduler/pruners/pruner.h"
+#include "search/searcher.h"
 
 namespace detol::inline cli {
 namespace {
@@ -40,6 +44,13 @@ Result<SearchSetup> set_up(const Arguments& arguments,
   return setup;
 }
 
+template <typename Row>
+std::string table_of(std::string_view title, std::span<const Row> rows) {
+  std::string text = fmt::format("{}:\n", title);
+  for (const Row& row : rows) text += fmt::format("  {:<26}{}\n", row.name, row.summary);
+  return text;
+}
+
 Rows summary_of(const SearchSetup& setup) {
   const auto& [options, preflight] = setup;
   const StudyConfig& config = options.config;
@@ -54,6 +65,29 @@ Rows summary_of(const SearchSetup& setup) {
 }
 
 }  // namespace
+
+std::string search_notes() {
+  return table_of("Algorithms", searchers()) + table_of("Pruners", pruners()) +
+         "Budgets: 10cpu-min, 2h, 200trials, 5e15flops; a comma joins limits\n";
+}
+
+std::vector<Option> with_study_options(std::vector<Option> own) {
+  const std::vector<Option> shared = {
+      {"--budget", "B", "when the study ends: its total"},
+      {"--algorithm", "NAME", "what proposes trials"},
+      {"--pruner", "NAME", "what stops hopeless trials early"},
+      {"--seed", "S", "every random choice follows from it"},
+      {"--set", "KEY=VALUE", "change a key of the space file", Option::kRepeated},
+      {"--if-exists",
+       "WHAT",
+       "what if there is a study of that name",
+       Option::kOptional,
+       {"fail", "resume", "new"}},
+      {"--dry-run", "", "check everything, say what would run, create nothing"},
+  };
+  own.insert(own.end(), shared.begin(), shared.end());
+  return with_run_options(std::move(own));
+}
 
 Result<SearchSetup> set_up_search(const Arguments& arguments) {
   return set_up_search(arguments, [&] { return read_space(arguments); });

@@ -4,6 +4,8 @@
 // one for each data set.
 
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/preflight.h"
@@ -15,6 +17,10 @@ struct SearchSetup {
   RunOptions options;  // for run_search()
   Preflight preflight;
 };
+
+// Returns `own` followed by the options of every command that begins a study, and their notes.
+std::vector<Option> with_study_options(std::vector<Option> own);
+std::string search_notes();
 
 // Reads the arguments of `detol search`, checks the study and chooses the device. Errors: kUsage
 // and kInput, in the words of the command line; kSetup where the device cannot be had.
