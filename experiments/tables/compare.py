@@ -1,18 +1,23 @@
 """Compares detol on tables with scikit-learn's MLP and HistGradientBoosting.
 
-    compare.py PROGRAM TABLE.csv... [--splits 5] [--budget 120cpu-s]
+    compare.py run TABLE.csv... [--program DETOL | --peers] [--splits 5] [--budget 120cpu-s]
+                                [--spaces FOLDER] [--keep FOLDER] >> scores.jsonl
+    compare.py verdict scores.jsonl...
 
 Every table has a header and its label last; a label of texts or of at most ten different numbers is
 a class. Each split holds a fifth out, stratified by class; the area under the ROC curve (classes)
 or the root mean squared error (numbers) is of that fifth, by weights that have not seen it. The
 peers have their default settings, one-hot categories (ordinal codes for the trees) and, for the
-MLP, standardised numbers. One core each. Needs numpy, pandas and scikit-learn.
+MLP, standardised numbers. One core each. `verdict` prints the means over the splits and the
+paired differences to the peers with their standard errors, positive where detol is better. Needs
+numpy, pandas and scikit-learn.
 """
 
 import argparse
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 
@@ -28,6 +33,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+
+PEERS = ("hist_gradient_boosting", "mlp")
 
 
 def peer(name, is_class):
@@ -58,43 +65,84 @@ def score_of_peer(name, is_class, train, test):
     return roc_auc_score(test[label], shares, multi_class="ovr")
 
 
-def score_of_detol(program, budget, is_class, train, test):
+def score_of_detol(arguments, name, is_class, train, test):
     with tempfile.TemporaryDirectory() as folder:
         train.to_csv(f"{folder}/train.csv", index=False)
         test.to_csv(f"{folder}/test.csv", index=False)
         call = lambda *words: subprocess.run(
-            [program, "--storage", f"{folder}/detol.db", *words], capture_output=True, text=True)
+            [arguments.program, "--storage", f"{folder}/detol.db", *words], capture_output=True, text=True)
         space = "table" if is_class else "table_regression"
+        if arguments.spaces:
+            space = f"{arguments.spaces}/{space}.yaml"
         ran = call("search", "--space", space, "--study", "s", "--data", f"{folder}/train.csv",
                    "--set", f"data.test_path={folder}/test.csv",
                    "--set", f"data.label={train.columns[-1]}",
-                   "--budget", budget, "-j", "1", "--progress", "none")
+                   "--budget", arguments.budget, "-j", "1", "--progress", "none")
         if ran.returncode != 0:
             raise SystemExit(ran.stderr)
         tested = json.loads(call("test", "s", "-f", "json").stdout)
         tested = tested[0] if isinstance(tested, list) else tested
+        if arguments.keep:
+            shutil.copytree(folder, f"{arguments.keep}/{name}", dirs_exist_ok=True)
         return tested["test"]["test_auc" if is_class else "test_rmse"]
 
 
-def main():
-    parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("program")
-    parser.add_argument("tables", nargs="+", type=pathlib.Path)
-    parser.add_argument("--splits", type=int, default=5)
-    parser.add_argument("--budget", default="120cpu-s")
-    arguments = parser.parse_args()
-    for path in arguments.tables:
-        table = pd.read_csv(path)
-        label = table[table.columns[-1]]
-        is_class = not pd.api.types.is_numeric_dtype(label) or label.nunique() <= 10
-        for seed in range(arguments.splits):
-            train, test = train_test_split(table, test_size=0.2, random_state=seed,
+def run(arguments):
+    tables = {path.stem: pd.read_csv(path) for path in arguments.tables}
+    for split in range(arguments.splits):
+        for name, table in tables.items():
+            label = table[table.columns[-1]]
+            is_class = not pd.api.types.is_numeric_dtype(label) or label.nunique() <= 10
+            train, test = train_test_split(table, test_size=0.2, random_state=split,
                                            stratify=label if is_class else None)
-            line = {"table": path.stem, "split": seed, "metric": "auc" if is_class else "rmse"}
-            for name in ("hist_gradient_boosting", "mlp"):
-                line[name] = round(float(score_of_peer(name, is_class, train, test)), 5)
-            line["detol"] = score_of_detol(arguments.program, arguments.budget, is_class, train, test)
-            print(json.dumps(line), flush=True)
+            for model in PEERS if arguments.peers else ("detol",):
+                score = (score_of_peer(model, is_class, train, test) if arguments.peers else
+                         score_of_detol(arguments, f"{name}-{split}", is_class, train, test))
+                print(json.dumps({"table": name, "split": split, "metric": "auc" if is_class else "rmse",
+                                  "model": model, "score": round(float(score), 6)}), flush=True)
+
+
+def verdict(arguments):
+    lines = [json.loads(line) for path in arguments.scores for line in path.read_text().splitlines()]
+    scores = {(line["table"], line["model"], line["split"]): line["score"] for line in lines}
+    above_mlp = beside_trees = judged = 0
+    for name, metric in dict.fromkeys((line["table"], line["metric"]) for line in lines):
+        sign = 1 if metric == "auc" else -1
+        splits = [s for s in range(100) if all((name, m, s) in scores for m in ("detol", *PEERS))]
+        if not splits:
+            continue
+        of = {m: np.array([scores[name, m, s] for s in splits]) for m in ("detol", *PEERS)}
+        text = f"{name:16} {metric:4} {len(splits)} splits, detol {of['detol'].mean():.5g}"
+        for model in PEERS:
+            difference = sign * (of["detol"] - of[model])
+            error = difference.std(ddof=1) / len(splits) ** 0.5 if len(splits) > 1 else float("nan")
+            text += f"; {model} {of[model].mean():.5g}, {difference.mean():+.4g} +- {error:.2g}"
+            if model == "mlp":
+                above_mlp += difference.mean() > 0
+            else:
+                beside_trees += difference.mean() >= -error
+                text += " (not worse)" if difference.mean() >= -error else " (WORSE)"
+        judged += 1
+        print(text)
+    print(f"of {judged} tables: above the MLP on {above_mlp}, not worse than HistGradientBoosting by more than one "
+          f"standard error on {beside_trees}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    running = commands.add_parser("run")
+    running.add_argument("tables", nargs="+", type=pathlib.Path)
+    running.add_argument("--program", default="detol")
+    running.add_argument("--peers", action="store_true")
+    running.add_argument("--splits", type=int, default=5)
+    running.add_argument("--budget", default="120cpu-s")
+    running.add_argument("--spaces")
+    running.add_argument("--keep")
+    judging = commands.add_parser("verdict")
+    judging.add_argument("scores", nargs="+", type=pathlib.Path)
+    arguments = parser.parse_args()
+    run(arguments) if arguments.command == "run" else verdict(arguments)
 
 
 if __name__ == "__main__":
