@@ -95,6 +95,15 @@ TEST_F(MixedTable, PiecewiseInputsRiseFromZeroToOneBetweenQuantiles) {
   EXPECT_EQ(out, (std::vector<float>{1, 1, 1, 1}));
 }
 
+TEST_F(MixedTable, FrequentNumbersLeaveTheOtherKnotsToTheRest) {
+  TableColumn column{.name = "gain", .encoding = NumberEncoding::kPiecewise};
+  std::vector<float> cells(90, 0.0F);
+  for (int i = 1; i <= 9; ++i) cells.push_back(static_cast<float>(i));
+  cells.insert(cells.end(), 5, 4.0F);  // frequent among those that are not 0
+  fit_column(column, {.numbers = cells}, 5);
+  EXPECT_EQ(column.knots, (std::vector<float>{0, 1, 3, 4, 6, 9}));
+}
+
 TEST_F(MixedTable, AQuantileIsARankOfDeviationOne) {
   TableColumn column{.name = "x", .encoding = NumberEncoding::kQuantile};
   fit_column(column, {.numbers = {1, 10, 100, 1000, 10000}}, 4);

@@ -12,15 +12,38 @@ namespace {
 constexpr std::size_t kMostCategories = 256;  // with an input of their own
 constexpr std::int64_t kRare = 3;             // training records
 
-// Returns the distinct values at 0, 1/bins, 2/bins, ... of the sorted values.
-std::vector<float> quantiles_of(std::span<const float> sorted, int bins) {
-  std::vector<float> distinct(sorted.begin(), sorted.end());
-  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+// Moves the values that are more than a share of the sorted ones each, such as the zeros of a
+// count, to `frequent`. Returns whether there were any. REQUIRES: shares > 0.
+bool take_frequent(std::vector<float>& values, std::size_t shares, std::vector<float>& frequent) {
+  const std::size_t share = values.size() / shares;
+  std::vector<float> others;
+  for (auto at = values.begin(); at != values.end();) {
+    const auto end = std::upper_bound(at, values.end(), *at);
+    if (static_cast<std::size_t>(end - at) > share)
+      frequent.push_back(*at);
+    else
+      others.insert(others.end(), at, end);
+    at = end;
+  }
+  values.swap(others);
+  return values.size() < others.size();
+}
+
+// Returns bins + 1 values of the sorted ones, ascending, the first and the last among them; all if
+// there are not more different ones. A value that is more than its share is a knot, and the others
+// are quantiles of the rest: of a column of which nine tenths are zero, bins would be no use there.
+std::vector<float> knots_of(std::vector<float> sorted, int bins) {
+  std::vector<float> knots(sorted.begin(), sorted.end());
+  knots.erase(std::unique(knots.begin(), knots.end()), knots.end());
   const auto wanted = static_cast<std::size_t>(bins) + 1;
-  if (distinct.size() <= wanted) return distinct;
-  std::vector<float> knots;
-  for (std::size_t i = 0; i < wanted; ++i)
-    knots.push_back(sorted[i * (sorted.size() - 1) / (wanted - 1)]);
+  if (knots.size() <= wanted) return knots;
+  knots.clear();
+  while (take_frequent(sorted, wanted - 1 - knots.size(), knots)) {
+  }
+  const std::size_t left = wanted - knots.size();
+  for (std::size_t i = 0; i < left; ++i)
+    knots.push_back(sorted[i * (sorted.size() - 1) / (left - 1)]);
+  std::ranges::sort(knots);
   knots.erase(std::unique(knots.begin(), knots.end()), knots.end());
   return knots;
 }
@@ -44,7 +67,8 @@ void fit_number(TableColumn& column, std::span<const float> cells, int bins) {
   fit_moments(column, present);
   std::ranges::sort(present);
   column.fill = present[present.size() / 2];
-  if (column.encoding != NumberEncoding::kStandard) column.knots = quantiles_of(present, bins);
+  if (column.encoding != NumberEncoding::kStandard)
+    column.knots = knots_of(std::move(present), bins);
 }
 
 void fit_categories(TableColumn& column, const ColumnCells& training) {
