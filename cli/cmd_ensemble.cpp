@@ -162,7 +162,8 @@ Result<int> distill(const Arguments& arguments, std::int64_t teacher) {
   DETOL_ASSIGN(work.count, number_at_most(arguments, "seeds", 1, kMostSeeds));
   DETOL_ASSIGN(const double weight, teacher_weight(arguments));
   work.settings = nlohmann::json{{"teacher_weight", weight}}.dump();
-  DETOL_TRY(set_network(arguments, trials, work));
+  DETOL_TRY(set_network(trials, work));
+  DETOL_ASSIGN(work.candidate.recipe.epochs, epochs_from(arguments, work.shared.config));
   DETOL_ASSIGN(std::vector<event::Model> models, models_to_train(work, record));
   DETOL_ASSIGN(const bool is_taught, learn_from(ensemble, weight, work, record, models));
   if (!is_taught) {

@@ -18,9 +18,23 @@
 namespace detol::inline cli {
 namespace {
 
+// Returns the epoch after which a training on the validation data, too, stops: the one that gave
+// the trial's value, with the trial's schedule, where later ones were worse. Nothing else says
+// there when the network overfits. nullopt: none was, or it is chosen otherwise.
+std::optional<int> last_epoch(const Arguments& arguments, const Rows& trials) {
+  const bool is_chosen = arguments.has("epochs") || arguments.has("from");
+  if (arguments.text("on", kOnTraining) != kOnValidationToo || is_chosen) return std::nullopt;
+  const double best = real_cell(trials, 0, "best_epoch");
+  if (best >= real_cell(trials, 0, "epochs")) return std::nullopt;
+  return std::max(1, static_cast<int>(best));
+}
+
 // Sets what is trained: the network with its epochs, and where it begins.
 Result<void> set_training(const Arguments& arguments, const Rows& trials, Retraining& work) {
-  DETOL_TRY(set_network(arguments, trials, work));
+  DETOL_TRY(set_network(trials, work));
+  work.stops_after = last_epoch(arguments, trials);
+  if (work.stops_after) return {};
+  DETOL_ASSIGN(work.candidate.recipe.epochs, epochs_from(arguments, work.shared.config));
   if (arguments.text("from", kFromScratch) == kFromScratch) return {};
   DETOL_ASSIGN(TrainedNetwork network,
                trained_network(work.study, work.shared, work.run.storage, trials, 0));
@@ -74,7 +88,7 @@ Command retrain_command() {
                       {"--seeds", "K", "so many models, each with a seed; default: 1"},
                       {"--on",
                        "SPLIT",
-                       "which data; with the validation data the last epoch counts, not the best; "
+                       "which data; with the validation data the trial's best epoch is the last; "
                        "default: train",
                        Option::kOptional,
                        {kOnTraining, kOnValidationToo}},

@@ -78,14 +78,13 @@ Result<int> epochs_from(const Arguments& arguments, const StudyConfig& config) {
   return number_at_most(arguments, "epochs", config.max_epochs, kMostEpochs);
 }
 
-Result<void> set_network(const Arguments& arguments, const Rows& trials, Retraining& work) {
+Result<void> set_network(const Rows& trials, Retraining& work) {
   const StudyConfig& config = work.shared.config;
   DETOL_ASSIGN(const Genome genome, genome_of(config, trials, 0));
   auto candidate = config.candidate(genome, work.shared.preprocessing.task);
   if (!candidate) return fail(ErrorCode::kEmpty, candidate.error().reason);
   work.candidate = *std::move(candidate);
   DETOL_ASSIGN(work.micro_batches, micro_batches_of(work.study, work.trial));
-  DETOL_ASSIGN(work.candidate.recipe.epochs, epochs_from(arguments, config));
   return {};
 }
 

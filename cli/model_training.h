@@ -18,9 +18,9 @@ inline constexpr int kMostSeeds = 1000;
 Result<int> number_at_most(const Arguments& arguments, std::string_view key, int otherwise,
                            int most);
 
-// Sets the network of the trial in `trials.rows[0]`, the micro-batches it was trained in, and
-// --epochs or else the most of the study. Errors: kUsage, kStorage, kEmpty.
-Result<void> set_network(const Arguments& arguments, const Rows& trials, Retraining& work);
+// Sets the network and recipe of the trial in `trials.rows[0]`, and the micro-batches it was
+// trained in. Errors: kStorage, kEmpty.
+Result<void> set_network(const Rows& trials, Retraining& work);
 
 // Returns --epochs, or else the most of the study. Errors (kUsage).
 Result<int> epochs_from(const Arguments& arguments, const StudyConfig& config);

@@ -38,9 +38,13 @@ const char* began_from(const Retraining& work) {
   return work.from || !is_new ? kFromCheckpoint : kFromScratch;
 }
 
+double epochs_of(const Retraining& work) {
+  return work.stops_after.value_or(work.candidate.recipe.epochs);
+}
+
 bool is_asked_for(const Retraining& work, const event::Model& model) {
   return model.kind == work.kind && model.trial == work.trial && model.parent == work.parent &&
-         model.settings == work.settings && model.epochs == work.candidate.recipe.epochs &&
+         model.settings == work.settings && model.epochs == epochs_of(work) &&
          model.trained_on == work.trained_on && model.began_from == began_from(work);
 }
 
@@ -66,7 +70,7 @@ event::Model new_model(const Retraining& work, std::int64_t number, std::int64_t
           .kind = work.kind,
           .state = kTraining,
           .seed = std::bit_cast<std::int64_t>(seed),
-          .epochs = static_cast<double>(work.candidate.recipe.epochs),
+          .epochs = epochs_of(work),
           .trained_on = work.trained_on,
           .began_from = began_from(work),
           .first = first,
@@ -92,11 +96,16 @@ Result<Evaluation> train_model(const Retraining& work, const event::Model& model
   DETOL_ASSIGN(const auto found, newest_checkpoint(job.folder, job.attempt));
   if (!found && work.from) DETOL_TRY(begin_at(*work.from, job, data, work.run.backend));
   job.acknowledged = reported_in(found ? found : work.from);
+  if (job.acknowledged >= model.epochs) return Evaluation{};
   TrainerOptions options{.backend = work.run.backend, .batches_ahead = kBatchesPrepared};
   if (data.info.validation > 0) options.ranking = epoch_ranking_of(work.shared.config);
   DETOL_ASSIGN(const auto trainer, make_trainer_on(data, options));
-  control.undecided = std::numeric_limits<double>::infinity();
-  return trainer->evaluate(job, report, control);
+  control.undecided = model.epochs;
+  const auto until = [&](const EpochReport& epoch, bool more) {
+    const Verdict verdict = report(epoch, more);
+    return epoch.epochs() >= model.epochs ? Verdict::kStop : verdict;
+  };
+  return trainer->evaluate(job, until, control);
 }
 
 // ProgressLines: at most one line a second of each model, and one of its last epoch.

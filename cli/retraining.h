@@ -24,13 +24,14 @@ inline constexpr const char* kFromCheckpoint = "checkpoint";
 
 struct Retraining {
   const OpenStudy& study;
-  StudyData shared;                // with the data, whose split says what is trained
-  TrialId trial = 0;               // the parent
-  Candidate candidate;             // the recipe's epochs are those of the models
-  std::optional<Checkpoint> from;  // of the trial; nullopt: from scratch
-  int micro_batches = 1;           // as the trial was trained
-  std::int64_t count = 1;          // models, each with a seed
-  RunOptions run;                  // storage, backend, devices, workers: models at a time
+  StudyData shared;                     // with the data, whose split says what is trained
+  TrialId trial = 0;                    // the parent
+  Candidate candidate;                  // its recipe has the length of the schedule
+  std::optional<int> stops_after = {};  // epochs, before the schedule's end; nullopt: there
+  std::optional<Checkpoint> from;       // of the trial; nullopt: from scratch
+  int micro_batches = 1;                // as the trial was trained
+  std::int64_t count = 1;               // models, each with a seed
+  RunOptions run;                       // storage, backend, devices, workers: models at a time
   std::string trained_on = kOnTraining;
   std::string kind = kRetrained;
   std::string settings = {};  // event::Model::settings

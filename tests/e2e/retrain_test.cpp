@@ -134,6 +134,24 @@ TEST(Retrain, OnValidationDataTooHasNoValidationMetrics) {
   EXPECT_TRUE(models[0]["test"].contains("test_accuracy"));
 }
 
+TEST(Retrain, OnValidationDataTooStopsAfterTheTrialsBestEpoch) {
+  const Searched tiny;
+  const json past = tiny.query(
+      "SELECT trial, best_epoch, epochs FROM v_trials "
+      "WHERE best_epoch < epochs ORDER BY trial LIMIT 1");
+  ASSERT_EQ(past.size(), 1u) << "a trial whose last epoch is not its best";
+  const std::string trial = std::to_string(past[0]["trial"].get<int>());
+  const Words again = {"retrain",          "tiny", "--trial", trial, "--on",
+                       "train+validation", "-f",   "json"};
+  const json models = json_of(tiny.detol(again));
+  ASSERT_EQ(models.size(), 1u);
+  EXPECT_EQ(models[0]["epochs"], past[0]["best_epoch"]);
+  EXPECT_EQ(tiny.detol({"export", "tiny", "--model", "1", "--to", "onnx", "--verify"}).code, 0);
+  Words longer = again;
+  longer.insert(longer.end(), {"--epochs", "3"});
+  EXPECT_EQ(json_of(tiny.detol(longer))[0]["epochs"], 3);
+}
+
 TEST(Retrain, FromTheCheckpointGoesOnAfterWhatTheTrialHasDone) {
   const Searched tiny;
   const json best = json_of(tiny.detol({"best", "tiny", "-f", "json"}));
