@@ -1,4 +1,4 @@
-"""Compares detol on tables with scikit-learn's MLP and HistGradientBoosting.
+"""Compares detol, the best trial and an ensemble, on tables with scikit-learn's MLP and HistGradientBoosting.
 
     compare.py run TABLE.csv... [--program DETOL | --peers] [--splits 5] [--budget 120cpu-s]
                                 [--spaces FOLDER] [--keep FOLDER] >> scores.jsonl
@@ -35,6 +35,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 PEERS = ("hist_gradient_boosting", "mlp")
+OURS = ("detol", "detol_ensemble")
 
 
 def peer(name, is_class):
@@ -65,7 +66,7 @@ def score_of_peer(name, is_class, train, test):
     return roc_auc_score(test[label], shares, multi_class="ovr")
 
 
-def score_of_detol(arguments, name, is_class, train, test):
+def scores_of_detol(arguments, name, is_class, train, test):
     with tempfile.TemporaryDirectory() as folder:
         train.to_csv(f"{folder}/train.csv", index=False)
         test.to_csv(f"{folder}/test.csv", index=False)
@@ -80,11 +81,17 @@ def score_of_detol(arguments, name, is_class, train, test):
                    "--budget", arguments.budget, "-j", "1", "--progress", "none")
         if ran.returncode != 0:
             raise SystemExit(ran.stderr)
-        tested = json.loads(call("test", "s", "-f", "json").stdout)
-        tested = tested[0] if isinstance(tested, list) else tested
         if arguments.keep:
             shutil.copytree(folder, f"{arguments.keep}/{name}", dirs_exist_ok=True)
-        return tested["test"]["test_auc" if is_class else "test_rmse"]
+        for model, command in zip(OURS, ("test", "ensemble")):
+            tested = json.loads(call(command, "s", "-f", "json").stdout)
+            tested = tested[0] if isinstance(tested, list) else tested
+            yield model, tested["test"]["test_auc" if is_class else "test_rmse"]
+
+
+def scores_of_peers(is_class, train, test):
+    for model in PEERS:
+        yield model, score_of_peer(model, is_class, train, test)
 
 
 def run(arguments):
@@ -95,9 +102,9 @@ def run(arguments):
             is_class = not pd.api.types.is_numeric_dtype(label) or label.nunique() <= 10
             train, test = train_test_split(table, test_size=0.2, random_state=split,
                                            stratify=label if is_class else None)
-            for model in PEERS if arguments.peers else ("detol",):
-                score = (score_of_peer(model, is_class, train, test) if arguments.peers else
-                         score_of_detol(arguments, f"{name}-{split}", is_class, train, test))
+            scores = (scores_of_peers(is_class, train, test) if arguments.peers else
+                      scores_of_detol(arguments, f"{name}-{split}", is_class, train, test))
+            for model, score in scores:
                 print(json.dumps({"table": name, "split": split, "metric": "auc" if is_class else "rmse",
                                   "model": model, "score": round(float(score), 6)}), flush=True)
 
@@ -105,16 +112,22 @@ def run(arguments):
 def verdict(arguments):
     lines = [json.loads(line) for path in arguments.scores for line in path.read_text().splitlines()]
     scores = {(line["table"], line["model"], line["split"]): line["score"] for line in lines}
+    tables = dict.fromkeys((line["table"], line["metric"]) for line in lines)
+    for ours in OURS:
+        print_verdict(ours, scores, tables)
+
+
+def print_verdict(ours, scores, tables):
     above_mlp = beside_trees = judged = 0
-    for name, metric in dict.fromkeys((line["table"], line["metric"]) for line in lines):
+    for name, metric in tables:
         sign = 1 if metric == "auc" else -1
-        splits = [s for s in range(100) if all((name, m, s) in scores for m in ("detol", *PEERS))]
+        splits = [s for s in range(100) if all((name, m, s) in scores for m in (ours, *PEERS))]
         if not splits:
             continue
-        of = {m: np.array([scores[name, m, s] for s in splits]) for m in ("detol", *PEERS)}
-        text = f"{name:16} {metric:4} {len(splits)} splits, detol {of['detol'].mean():.5g}"
+        of = {m: np.array([scores[name, m, s] for s in splits]) for m in (ours, *PEERS)}
+        text = f"{name:16} {metric:4} {len(splits)} splits, {ours} {of[ours].mean():.5g}"
         for model in PEERS:
-            difference = sign * (of["detol"] - of[model])
+            difference = sign * (of[ours] - of[model])
             error = difference.std(ddof=1) / len(splits) ** 0.5 if len(splits) > 1 else float("nan")
             text += f"; {model} {of[model].mean():.5g}, {difference.mean():+.4g} +- {error:.2g}"
             if model == "mlp":
@@ -124,7 +137,7 @@ def verdict(arguments):
                 text += " (not worse)" if difference.mean() >= -error else " (WORSE)"
         judged += 1
         print(text)
-    print(f"of {judged} tables: above the MLP on {above_mlp}, not worse than HistGradientBoosting by more than one "
+    print(f"{ours}, of {judged} tables: above the MLP on {above_mlp}, not worse than HistGradientBoosting by more than one "
           f"standard error on {beside_trees}")
 
 

@@ -10,6 +10,9 @@
 //              (piecewise-linear encoding, Gorishniy et al., 2022, arXiv 2203.05556)
 //   category   one input for each category, 1 for the record's own; the rare ones may share one
 //
+// A number that more training records have than an interval would, such as the zeros of a count, is
+// an end of intervals; the other ends are quantiles of the remaining records.
+//
 // A missing number is replaced by the median of the training records, and marked by an input of
 // its own where the training records have missing ones; a missing category is a category. What the
 // training records do not have, a new category, is 0 in every input. Immutable once fitted; safe to
@@ -43,7 +46,7 @@ struct TableColumn {
   // Of numbers and dates.
   NumberEncoding encoding = NumberEncoding::kStandard;
   float mean = 0, deviation = 1;  // standard: of the training records
-  std::vector<float> knots = {};  // else: their distinct quantiles, ascending
+  std::vector<float> knots = {};  // else: frequent numbers and quantiles of the rest, ascending
   float fill = 0;                 // stands for a missing number
   bool marks_missing = false;     // an input is 1 where the number is missing
 
