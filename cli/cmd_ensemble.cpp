@@ -12,11 +12,13 @@
 #include "cli/ensembles.h"
 #include "cli/model_training.h"
 #include "cli/output.h"
+#include "cli/retraining.h"
 #include "cli/stop_signals.h"
 #include "cli/test_score.h"
 #include "core/exit_code.h"
 #include "core/log.h"
 #include "core/table.h"
+#include "trainer/trainer.h"
 
 namespace detol::inline cli {
 namespace {
@@ -56,8 +58,10 @@ Result<event::Model> make(const Arguments& arguments, const OpenStudy& study,
   const std::string& storage = arguments.globals.storage;
   DETOL_ASSIGN(EnsembleRequest request, request_from(arguments));
   DETOL_ASSIGN(ModelRecord record, ModelRecord::open(storage, study.record.name));
-  DETOL_ASSIGN(const StudyData shared, load_study_data(study));
+  DETOL_ASSIGN(StudyData shared, load_study_data(study));
   DETOL_TRY(check_has_test(study, shared));
+  request.is_of_all_data = arguments.text("on", kOnTraining) == kOnValidationToo;
+  if (request.is_of_all_data) train_on_validation(shared.data->info);
   request.backend = inference_backend(storage, study.record.name);
   request.on_progress = std::move(on_progress);
   return make_ensemble(study, shared, storage, request, record);
@@ -112,7 +116,9 @@ Result<void> check_students(const OpenStudy& study, const Arguments& arguments) 
   DETOL_TRY(number_at_most(arguments, "seeds", 1, kMostSeeds));
   DETOL_TRY(arguments.number("epochs", 1));
   DETOL_TRY(teacher_weight(arguments));
-  return {};
+  if (arguments.text("on", kOnTraining) == kOnTraining) return {};
+  return fail(ErrorCode::kUsage,
+              "--distill needs an ensemble that has not seen the validation data; leave out --on");
 }
 
 // Returns the ensemble that teaches: --model, or that of a command that asked for the same and was
@@ -121,8 +127,9 @@ Result<std::int64_t> known_teacher(const OpenStudy& study, const Arguments& argu
   DETOL_ASSIGN(const EnsembleRequest request, request_from(arguments));
   if (arguments.has("model")) {
     DETOL_ASSIGN(const event::Model model, model_called(study, arguments.text("model")));
-    if (model.kind == kEnsembled) return model.model;
-    return fail(ErrorCode::kUsage, fmt::format("model {} is no ensemble", model.model));
+    if (model.kind == kEnsembled && model.trained_on == kOnTraining) return model.model;
+    const char* why = model.kind == kEnsembled ? "has seen the validation data" : "is no ensemble";
+    return fail(ErrorCode::kUsage, fmt::format("model {} {}", model.model, why));
   }
   DETOL_ASSIGN(const auto models, models_of(study));
   for (const event::Model& student : models) {
@@ -218,6 +225,12 @@ Command ensemble_command() {
       .options = {{"STUDY", "", "its name (detol studies)", Option::kRequired},
                   {"--size", "K", "so many networks, some more than once; default: 20"},
                   {"--candidates", "N", "choose among so many of the best trials; default: 50"},
+                  {"--on",
+                   "SPLIT",
+                   "which data its networks were trained on: with the validation data, all models "
+                   "that were retrained so, with equal votes; default: train",
+                   Option::kOptional,
+                   {kOnTraining, kOnValidationToo}},
                   {"--distill", "", "then train a network of the space on what the ensemble says"},
                   {"--model", "N", "distill this ensemble; default: a new one"},
                   {"--trial", "best|ID", "into the network of this trial; default: best"},
@@ -230,6 +243,7 @@ Command ensemble_command() {
       .examples =
           "  detol ensemble fashion-cnn\n"
           "  detol ensemble fashion-cnn --size 10 -f json\n"
+          "  detol ensemble fashion-cnn --on train+validation\n"
           "  detol ensemble fashion-cnn --distill --seeds 3\n"
           "  detol ensemble fashion-cnn --distill --model 4 --trial 12\n"
           "  detol export fashion-cnn --model 4 --to onnx",

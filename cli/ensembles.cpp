@@ -36,13 +36,13 @@ struct Trained {
   std::int64_t model = 0;  // as EnsembleMember has it
 };
 
-// Adds models that were retrained without the validation data.
+// Adds models that were retrained on these data.
 Result<void> add_retrained(const OpenStudy& study, const StudyData& shared, const fs::path& storage,
-                           std::vector<Trained>& library) {
+                           const char* trained_on, std::vector<Trained>& library) {
   DETOL_ASSIGN(const auto models, models_of(study));
   for (const event::Model& model : models) {
     const bool may_vote =
-        model.kind == kRetrained && model.state == kComplete && model.trained_on == kOnTraining;
+        model.kind == kRetrained && model.state == kComplete && model.trained_on == trained_on;
     if (!may_vote) continue;
     auto network = network_of(study, shared, storage, model);
     if (network) library.push_back({*std::move(network), model.model});
@@ -64,10 +64,22 @@ Result<std::vector<Trained>> library_of(const OpenStudy& study, const StudyData&
              network.error().code != ErrorCode::kEmpty)
       return tl::unexpected(network.error());
   }
-  DETOL_TRY(add_retrained(study, shared, storage, library));
+  DETOL_TRY(add_retrained(study, shared, storage, kOnTraining, library));
   if (!library.empty()) return library;
   return fail(ErrorCode::kEmpty,
               fmt::format("no trial of study {} has its weights any more", study.record.name));
+}
+
+// Returns all models that were retrained on the validation data, too.
+Result<std::vector<Trained>> of_all_data(const OpenStudy& study, const StudyData& shared,
+                                         const fs::path& storage) {
+  std::vector<Trained> library;
+  DETOL_TRY(add_retrained(study, shared, storage, kOnValidationToo, library));
+  if (!library.empty()) return library;
+  return fail(ErrorCode::kEmpty,
+              fmt::format("no model of study {0} was trained on the validation data; begin with "
+                          "detol retrain {0} --on train+validation --seeds 5",
+                          study.record.name));
 }
 
 // Returns the shares of the networks of the library.
@@ -142,6 +154,7 @@ Result<std::vector<EnsembleMember>> members_of(const event::Model& model) {
 bool is_of_request(const event::Model& ensemble, const EnsembleRequest& request) {
   const auto settings = ordered_json::parse(ensemble.settings, nullptr, false);
   return ensemble.kind == kEnsembled && settings.is_object() &&
+         (ensemble.trained_on == kOnValidationToo) == request.is_of_all_data &&
          settings.value("size", ordered_json()) == request.size &&
          settings.value("candidates", ordered_json()) == request.candidates;
 }
@@ -176,11 +189,18 @@ Result<TrainedNetwork> ensemble_without_weights(const OpenStudy& study, const St
 Result<event::Model> make_ensemble(const OpenStudy& study, const StudyData& shared,
                                    const fs::path& storage, const EnsembleRequest& request,
                                    ModelRecord& record) {
-  if (shared.data->info.validation < 1)
-    return fail(ErrorCode::kEmpty, "the data have no validation part to choose by");
-  DETOL_ASSIGN(const auto library, library_of(study, shared, storage, request.candidates));
-  log_info("choosing among {} networks", library.size());
-  DETOL_ASSIGN(const auto shares, choose(shared, library, request));
+  std::vector<Trained> library;
+  std::vector<float> shares;
+  if (request.is_of_all_data) {
+    DETOL_ASSIGN(library, of_all_data(study, shared, storage));
+    shares.assign(library.size(), 1 / static_cast<float>(library.size()));
+  } else {
+    if (shared.data->info.validation < 1)
+      return fail(ErrorCode::kEmpty, "the data have no validation part to choose by");
+    DETOL_ASSIGN(library, library_of(study, shared, storage, request.candidates));
+    log_info("choosing among {} networks", library.size());
+    DETOL_ASSIGN(shares, choose(shared, library, request));
+  }
   std::vector<EnsembleMember> members;
   std::vector<const TrainedNetwork*> chosen;
   std::vector<const Candidate*> candidates;
@@ -197,7 +217,7 @@ Result<event::Model> make_ensemble(const OpenStudy& study, const StudyData& shar
   const Candidate& candidate = joined.candidate;
   DETOL_ASSIGN(event::Model model,
                untrained_model(study, joined.trial, kEnsembled, candidate, record));
-  model.trained_on = kOnTraining;
+  model.trained_on = request.is_of_all_data ? kOnValidationToo : kOnTraining;
   model.began_from = "members";
   model.settings = settings_of(request, members);
   const Dataset& data = *shared.data;

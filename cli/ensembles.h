@@ -39,6 +39,8 @@ Result<TrainedNetwork> ensemble_without_weights(const OpenStudy& study, const St
 struct EnsembleRequest {
   int size = 20;        // networks, each as often as it was added
   int candidates = 50;  // the best trials whose weights are there, beside retrained models
+  // Instead: all models that were retrained on the validation data, too, with equal shares.
+  bool is_of_all_data = false;
   std::string backend;  // that runs the networks
   std::function<void()> on_progress = [] {};  // called regularly
 };
@@ -47,8 +49,8 @@ struct EnsembleRequest {
 bool is_of_request(const event::Model& ensemble, const EnsembleRequest& request);
 
 // Chooses an ensemble on the validation data, tests it, and records it. Errors: kEmpty: no trial's
-// weights are there, or the data have no validation or test part; kStorage. REQUIRES: `shared` has
-// the data.
+// weights are there, or no model was retrained, or the data have no validation or test part;
+// kStorage. REQUIRES: `shared` has the data, without a validation part if it is of all of them.
 Result<event::Model> make_ensemble(const OpenStudy& study, const StudyData& shared,
                                    const std::filesystem::path& storage,
                                    const EnsembleRequest& request, ModelRecord& record);

@@ -1,4 +1,4 @@
-"""Compares detol, the best trial and an ensemble, on tables with scikit-learn's MLP and HistGradientBoosting.
+"""Compares detol on tables with scikit-learn's MLP and HistGradientBoosting.
 
     compare.py run TABLE.csv... [--program DETOL | --peers] [--splits 5] [--budget 120cpu-s]
                                 [--spaces FOLDER] [--keep FOLDER] >> scores.jsonl
@@ -9,8 +9,10 @@ a class. Each split holds a fifth out, stratified by class; the area under the R
 or the root mean squared error (numbers) is of that fifth, by weights that have not seen it. The
 peers have their default settings, one-hot categories (ordinal codes for the trees) and, for the
 MLP, standardised numbers. One core each. `verdict` prints the means over the splits and the
-paired differences to the peers with their standard errors, positive where detol is better. Needs
-numpy, pandas and scikit-learn.
+paired differences to the peers with their standard errors, positive where detol is better: for the
+best trial of a search, and for what commands of a few seconds make of the search, an ensemble of
+its trials, and one of five trainings of the best trial on all of the records that are not for
+testing. Needs numpy, pandas and scikit-learn.
 """
 
 import argparse
@@ -35,7 +37,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 PEERS = ("hist_gradient_boosting", "mlp")
-OURS = ("detol", "detol_ensemble")
+OURS = {"detol": (["test", "s"],),
+        "detol_ensemble": (["ensemble", "s"],),
+        "detol_of_all_data": (["retrain", "s", "--on", "train+validation", "--seeds", "5", "-j", "1"],
+                              ["ensemble", "s", "--on", "train+validation"])}
 
 
 def peer(name, is_class):
@@ -83,8 +88,9 @@ def scores_of_detol(arguments, name, is_class, train, test):
             raise SystemExit(ran.stderr)
         if arguments.keep:
             shutil.copytree(folder, f"{arguments.keep}/{name}", dirs_exist_ok=True)
-        for model, command in zip(OURS, ("test", "ensemble")):
-            tested = json.loads(call(command, "s", "-f", "json").stdout)
+        for model, commands in OURS.items():
+            answers = [call(*words, "-f", "json").stdout for words in commands]
+            tested = json.loads(answers[-1])
             tested = tested[0] if isinstance(tested, list) else tested
             yield model, tested["test"]["test_auc" if is_class else "test_rmse"]
 

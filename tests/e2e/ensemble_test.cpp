@@ -111,6 +111,31 @@ TEST(Ensemble, MayHaveRetrainedModelsThatHaveNotSeenTheValidationData) {
   EXPECT_EQ(tiny.detol({"export", "tiny", "--model", number, "--to", "onnx", "--verify"}).code, 0);
 }
 
+TEST(Ensemble, OfAllDataIsOfTheModelsThatWereRetrainedOnThem) {
+  const Searched tiny;
+  const std::vector<std::string> words = {"ensemble",         "tiny", "--on",
+                                          "train+validation", "-f",   "json"};
+  const Ran none = tiny.detol(words);
+  EXPECT_EQ(none.code, 6) << none.err;
+  EXPECT_NE(none.err.find("begin with detol retrain tiny --on train+validation"), std::string::npos)
+      << none.err;
+  json_of(tiny.detol({"retrain", "tiny", "-f", "json"}));
+  const json all = json_of(
+      tiny.detol({"retrain", "tiny", "--on", "train+validation", "--seeds", "2", "-f", "json"}));
+  const json model = json_of(tiny.detol(words));
+  const json members = settings_of(tiny, model)["members"];
+  ASSERT_EQ(members.size(), 2u);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(members[i]["model"], all[i]["model"]);
+    EXPECT_EQ(members[i]["weight"], 0.5);
+  }
+  EXPECT_EQ(tiny.query("SELECT trained_on FROM v_models WHERE kind = 'ensembled'")[0]["trained_on"],
+            "train+validation");
+  EXPECT_FALSE(model["values"].contains("val_loss")) << "nothing is left to validate on";
+  const std::string number = std::to_string(model["model"].get<int>());
+  EXPECT_EQ(tiny.detol({"export", "tiny", "--model", number, "--to", "onnx", "--verify"}).code, 0);
+}
+
 TEST(Ensemble, IsNeitherPrunedNorQuantised) {
   const Searched tiny;
   ASSERT_EQ(tiny.detol({"ensemble", "tiny"}).code, 0);
