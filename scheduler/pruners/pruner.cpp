@@ -1,5 +1,7 @@
 #include "scheduler/pruners/pruner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -18,9 +20,9 @@ constexpr std::array kPruners = {
     PrunerRow{"hyperband",
               "asha in brackets that begin to prune at different rungs; with tpe or gp: "
               "BOHB",
-              make_hyperband, true},
+              make_hyperband, true, true},
     PrunerRow{"curve", "stops a trial whose learning curve will hardly end among the best",
-              make_curve},
+              make_curve, false, true},
 };
 
 }  // namespace
@@ -33,6 +35,9 @@ Result<std::unique_ptr<Pruner>> make_pruner(std::string_view name, const PrunerS
   const PrunerRow* row = find_row(pruners(), name);
   if (row == nullptr)
     return fail(ErrorCode::kUsage, unknown_name("pruner", name, names_of(pruners())));
+  if (row->needs_length && settings.max_epochs >= kEndless)
+    return fail(ErrorCode::kInput,
+                fmt::format("{} must know how long a whole trial is: say command.steps", name));
   return row->make(settings);
 }
 

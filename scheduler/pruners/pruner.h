@@ -71,13 +71,15 @@ struct PrunerRow {
   std::string_view name;  // search.pruner
   std::string_view summary;
   Result<std::unique_ptr<Pruner>> (*make)(const PrunerSettings& settings);
-  bool pauses = false;  // a trial that it prunes may be resumed
+  bool pauses = false;        // a trial that it prunes may be resumed
+  bool needs_length = false;  // of a whole trial; a command may leave it open (kEndless)
 };
 
 // Returns all pruners, in the order in which `detol search --help` prints them.
 std::span<const PrunerRow> pruners();
 
-// Errors: an unknown name (kUsage, with a did-you-mean), an unknown or impossible option (kInput).
+// Errors: an unknown name (kUsage, with a did-you-mean), an unknown or impossible option, or a
+// length that is open where it is needed (kInput).
 Result<std::unique_ptr<Pruner>> make_pruner(std::string_view name, const PrunerSettings& settings);
 
 }  // namespace detol::inline scheduler
