@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <csignal>
-#include <functional>
-#include <optional>
+#include <utility>
 
 #include "core/table.h"
 
@@ -26,29 +26,39 @@ struct Part {
   bool is_placeholder = false;
 };
 
-// Splits an argument. Errors (kInput): a brace without its partner.
-Result<std::vector<Part>> parts_of(std::string_view argument) {
+bool is_of_name(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+         std::string_view("_.-[] ").find(c) != std::string_view::npos;
+}
+
+// Returns the name at the beginning of a text that goes on with these braces: "lr" for "{lr}...";
+// empty if there is none.
+std::string_view name_in(std::string_view text, std::string_view open, std::string_view close) {
+  if (!text.starts_with(open)) return {};
+  const std::string_view inner = text.substr(open.size());
+  const auto end =
+      static_cast<std::size_t>(std::ranges::find_if_not(inner, is_of_name) - inner.begin());
+  const std::string_view name = inner.substr(0, end);
+  const bool is_name = !name.empty() && name.front() != ' ' && name.back() != ' ' &&
+                       std::isdigit(static_cast<unsigned char>(name.front())) == 0;
+  return is_name && inner.substr(end).starts_with(close) ? name : std::string_view();
+}
+
+std::vector<Part> parts_of(std::string_view argument) {
   std::vector<Part> parts;
   std::string literal;
-  for (std::size_t at = 0; at < argument.size(); ++at) {
-    const char c = argument[at];
-    if (c != '{' && c != '}') {
-      literal += c;
-      continue;
+  while (!argument.empty()) {
+    if (const auto braced = name_in(argument, "{{", "}}"); !braced.empty()) {
+      literal += fmt::format("{{{}}}", braced);
+      argument.remove_prefix(braced.size() + 4);
+    } else if (const auto name = name_in(argument, "{", "}"); !name.empty()) {
+      parts.push_back({std::exchange(literal, {})});
+      parts.push_back({std::string(name), true});
+      argument.remove_prefix(name.size() + 2);
+    } else {
+      literal += argument.front();
+      argument.remove_prefix(1);
     }
-    if (at + 1 < argument.size() && argument[at + 1] == c) {
-      literal += c;
-      ++at;
-      continue;
-    }
-    const std::size_t end = c == '{' ? argument.find('}', at) : std::string_view::npos;
-    if (end == std::string_view::npos)
-      return fail(ErrorCode::kInput, fmt::format("a brace without its partner in {}; write {{{{ or "
-                                                 "}}}} for a brace",
-                                                 in_quotes(argument)));
-    parts.push_back({std::exchange(literal, {})});
-    parts.push_back({std::string(argument.substr(at + 1, end - at - 1)), true});
-    at = end;
   }
   parts.push_back({literal});
   return parts;
@@ -71,7 +81,7 @@ std::vector<std::string> filled_in(std::span<const std::string> arguments,
   for (const std::string& argument : arguments) {
     std::string text;
     bool is_active = true, is_plain = true;
-    for (const Part& part : parts_of(argument).value_or(std::vector<Part>())) {
+    for (const Part& part : parts_of(argument)) {
       const auto found = part.is_placeholder ? texts.find(part.text) : texts.end();
       is_plain = is_plain && !part.is_placeholder;
       is_active = is_active && (!part.is_placeholder || found != texts.end());
@@ -88,13 +98,13 @@ std::vector<std::string> filled_in(std::span<const std::string> arguments,
 
 Result<void> check_placeholders(std::string_view argument,
                                 std::span<const std::string_view> parameters) {
-  DETOL_ASSIGN(const std::vector<Part> parts, parts_of(argument));
   std::vector<std::string_view> known(parameters.begin(), parameters.end());
   known.insert(known.end(), kPlaceholders.begin(), kPlaceholders.end());
-  for (const Part& part : parts) {
+  for (const Part& part : parts_of(argument)) {
     if (part.is_placeholder && std::ranges::find(known, part.text) == known.end())
       return fail(ErrorCode::kInput,
-                  unknown_name("placeholder", part.text, known) + "; write {{ and }} for braces");
+                  fmt::format("{}; {{{{{}}}}} stands for braces",
+                              unknown_name("placeholder", part.text, known), part.text));
   }
   return {};
 }

@@ -5,9 +5,9 @@
 // trainer/command.h runs it.
 //
 // An argument may have placeholders: {lr}, the value of a parameter; {study}, {seed}, {trial.id},
-// {trial.dir}, {trial.checkpoint}, {budget.epochs}; {{ and }} stand for braces. An argument with
-// the placeholder of an inactive parameter is left out, and so is a plain option before it
-// ("--momentum").
+// {trial.dir}, {trial.checkpoint}, {budget.epochs}. {{lr}} stands for the text {lr}; braces around
+// anything that is no name are what they are. An argument with the placeholder of an inactive
+// parameter is left out, and so is a plain option before it ("--momentum").
 
 #include <map>
 #include <span>
@@ -54,7 +54,7 @@ std::span<const std::string_view> trial_placeholders();
 std::vector<std::string> filled_in(std::span<const std::string> arguments,
                                    const std::map<std::string, std::string, std::less<>>& texts);
 
-// Checks the braces and the names of an argument. Errors (kInput), without a place.
+// Checks the names of an argument. Errors (kInput), without a place.
 Result<void> check_placeholders(std::string_view argument,
                                 std::span<const std::string_view> parameters);
 

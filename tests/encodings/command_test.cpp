@@ -13,9 +13,11 @@ namespace {
 using Words = std::vector<std::string>;
 
 TEST(Placeholders, StandForTheTextOfTheirNameWhereverTheyAre) {
-  EXPECT_EQ(filled_in(Words{"p", "--lr={lr}", "{lr}{n}", "a b;$(c)\n'\"", "{{n}}"},
+  EXPECT_EQ(filled_in(Words{"p", "--lr={lr}", "{lr}{n}", "a b;$(c)\n'\"", "{{n}}", "{ echo {n}; }",
+                            "{\"a\": {\"b\": {n}}}", "{}{", "}}{{"},
                       {{"lr", "0.1"}, {"n", "x y"}}),
-            (Words{"p", "--lr=0.1", "0.1x y", "a b;$(c)\n'\"", "{n}"}));
+            (Words{"p", "--lr=0.1", "0.1x y", "a b;$(c)\n'\"", "{n}", "{ echo x y; }",
+                   "{\"a\": {\"b\": x y}}", "{}{", "}}{{"}));
 }
 
 TEST(Placeholders, OfAnInactiveParameterTakeTheirArgumentAndAnOptionBeforeItAway) {
@@ -34,9 +36,9 @@ TEST(Placeholders, AreNamesOfParametersOrOfTheTrial) {
   EXPECT_EQ(
       check_placeholders("{momentm}", parameters).error().message,
       "unknown placeholder 'momentm'; did you mean 'momentum'? known: lr, momentum, study, "
-      "seed, trial.id, trial.dir, trial.checkpoint, budget.epochs; write {{ and }} for braces");
-  for (const char* bad : {"{lr", "lr}", "{", "}", "{{lr}"})
-    EXPECT_FALSE(check_placeholders(bad, parameters)) << bad;
+      "seed, trial.id, trial.dir, trial.checkpoint, budget.epochs; {{momentm}} stands for braces");
+  for (const char* none : {"{lr", "lr}", "{", "}", "{ lr }", "{1}", "{\"a\": 1}"})
+    EXPECT_TRUE(check_placeholders(none, parameters)) << none;
 }
 
 constexpr std::string_view kCommandSpace = R"(version: 1
