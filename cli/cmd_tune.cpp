@@ -12,6 +12,8 @@
 namespace detol::inline cli {
 namespace {
 
+constexpr std::string_view kFlags = "the command line";  // the source of the space
+
 // Returns "train" for python train.py: the last part of the name of the first script, or else of
 // the program.
 std::string study_name(const std::vector<std::string>& command) {
@@ -23,6 +25,13 @@ std::string study_name(const std::vector<std::string>& command) {
   const std::string& word = script != command.end() ? *script : command.front();
   std::string name = std::filesystem::path(word).stem().string();
   return is_study_name(name) ? name : "tune";
+}
+
+// Leaves out the place in the text that was made of the flags.
+Error of_flags(Error error) {
+  const std::size_t end = error.message.find(": ");
+  if (!error.message.starts_with(kFlags) || end == std::string::npos) return error;
+  return {ErrorCode::kUsage, error.message.substr(end + 2)};
 }
 
 Result<StudyConfig> config_from(const Arguments& arguments) {
@@ -48,7 +57,7 @@ Result<StudyConfig> config_from(const Arguments& arguments) {
                                                   .metrics = arguments.all("metric"),
                                                   .steps = arguments.text("steps")}));
   DETOL_ASSIGN(const auto overrides, overrides_from(arguments));
-  return read_study_text(space, "the command line", overrides);
+  return read_study_text(space, kFlags, overrides).map_error(of_flags);
 }
 
 Result<int> run_tune(const Arguments& arguments) {

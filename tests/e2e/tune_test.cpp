@@ -217,6 +217,32 @@ TEST_F(Tune, LosesAProgramWithItsWorkerAndRunsItAgain) {
   EXPECT_EQ(trial()["epochs"], 2);
 }
 
+// Python's package reports, and turns the signal to stop into a word.
+TEST_F(Tune, GivesAPythonProgramItsTrial) {
+  if (std::system("command -v python3 > /dev/null") != 0) GTEST_SKIP() << "there is no python3";
+  write_bytes(folder_.path() / "train.py", R"(
+import detol
+import time
+
+trial = detol.trial({"x": 0})
+for step in range(1, 3 if trial.id < 3 else 1000):
+    trial.report(step, loss=trial.params["x"] + (0 if trial.id < 3 else 9000))
+    while trial.id >= 3 and not trial.should_stop():
+        time.sleep(0.01)
+    if trial.should_stop():
+        (trial.folder / "stopped").write_text(str(step))
+        break
+)");
+  const Environment path("PYTHONPATH", DETOL_SOURCE_DIR "/python");
+  const Environment no_cache("PYTHONDONTWRITEBYTECODE", "1");
+  const Ran ran = detol(tune_words({"--budget", "5trials", "--steps", "9", "--pruner", "asha"},
+                                   {"python3", "train.py"}));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  for (const int trial : {3, 4}) EXPECT_EQ(file_of(trial, "stopped"), "1") << trial;
+  const Json row = trial();
+  EXPECT_EQ(row["value"], Json::parse(row["params_json"].get<std::string>())["x"]);
+}
+
 TEST_F(Tune, TakesASpaceFileWithConditionsAndConstraints) {
   write_script("report 1 $x; echo \"$@\" > \"$DETOL_TRIAL_DIR/arguments\"");
   write_bytes(folder_.path() / "s.yaml", R"(version: 1
@@ -253,7 +279,9 @@ TEST_F(Tune, SaysInALineWhatItCannotDo) {
   expect_error({"tune", "--param", "x=int(1,2)", "--", "sh"}, 2, "--metric is missing");
   expect_error({"tune", "--param", "x=int(1,2)", "--metric", "loss:minimize"}, 2, "behind --");
   expect_error(tune_words({"--param", "y=uniform(0,1)"}), 2, "lr=log(1e-5,1e-1)");
-  expect_error(tune_words({}, {"sh", "train.sh", "{y}"}), 3, "unknown placeholder 'y'");
+  expect_error(tune_words({}, {"sh", "train.sh", "{y}"}), 2,
+               "detol: command.run: unknown placeholder 'y'");
+  expect_error(tune_words({"--pruner", "curve"}), 3, "say command.steps");
   expect_error(tune_words({}, {"no-such-program", "{x}"}), 3, "no folder of PATH has it");
   expect_error(tune_words({"--space", "s.yaml"}), 2, "said twice");
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "detol.db"));
