@@ -83,10 +83,11 @@ double bytes_wanted(const StudyConfig& config, const DatasetInfo& data) {
 }
 
 // Sets how many workers share a GPU, if the user set no number of workers and MPS can run them
-// concurrently: as many as fit into its memory and have a core each.
+// concurrently: as many as fit into its memory and have a core each. A program of the user has one
+// to itself.
 Result<void> share(const DeviceRequest& request, RunOptions& options) {
-  const bool is_said =
-      options.workers > 0 || (options.workers == 0 && options.config.resources.workers > 0);
+  const bool is_said = options.config.command || options.workers > 0 ||
+                       (options.workers == 0 && options.config.resources.workers > 0);
   if (is_said || options.group_size > 1 || mps_program().empty()) return {};
   DatasetInfo data;
   if (request.data) {
@@ -108,7 +109,8 @@ Result<void> choose_device(const DeviceRequest& request, RunOptions& options) {
   options.backend = kCpu;
   const bool wants_gpu_time = request.budget.gpu_s.has_value();
   const bool asks = request.device == "cuda" || wants_gpu_time;
-  const bool is_cpus = request.device == "cpu" || !options.config.trains();
+  const bool may_use_gpus = options.config.trains() || (options.config.command && asks);
+  const bool is_cpus = request.device == "cpu" || !may_use_gpus;
   if (is_cpus && wants_gpu_time)
     return no_gpu_for(request.budget,
                       request.device == "cpu" ? "device is cpu" : "nothing is trained");

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/devices.h"
 #include "cli/final_choice.h"
 #include "cli/output.h"
@@ -35,6 +37,11 @@ Result<SearchSetup> set_up(const Arguments& arguments,
   options.if_exists = if_exists_from(arguments);
   if (options.if_exists != IfExists::kResume) DETOL_TRY(check_new_name(options.config.study));
   DETOL_TRY(check_target(options));
+  if (options.config.command &&
+      std::max(options.group_size, options.config.resources.group_size) > 1)
+    return fail(ErrorCode::kUsage,
+                "group-size is for trainings of detol; a command may start processes of its own, "
+                "as in -- mpiexec -n 4 program");
   DETOL_ASSIGN(setup.preflight, check_study(options.config));
   DETOL_TRY(choose_device({.device = arguments.text("device", "auto"),
                            .budget = setup.preflight.budget,

@@ -61,6 +61,30 @@ TEST_F(Device, AWorkerSeesOneGpu) {
   EXPECT_EQ(used().count("GPU-fake-0"), used().size());
 }
 
+// Each waits for the other, so that both workers run one.
+TEST_F(Device, AProgramOfTheUserSeesOneGpuWhereThatIsAskedFor) {
+  const std::vector<std::string> command = {
+      "--param",
+      "x=int(1,9)",
+      "--metric",
+      "loss:minimize",
+      "--budget",
+      "2trials",
+      "--",
+      "sh",
+      "-c",
+      "echo $CUDA_VISIBLE_DEVICES > seen.$DETOL_TRIAL\n"
+      "while [ ! -e seen.$((1 - DETOL_TRIAL)) ]; do sleep 0.01; done\n"
+      "echo '{\"loss\": 1}' >> $DETOL_REPORT"};
+  std::vector<std::string> words = {"tune", "--device", "cuda"};
+  words.insert(words.end(), command.begin(), command.end());
+  const Ran ran = detol(words);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const std::set<std::string> seen = {text_of(study.path() / "seen.0"),
+                                      text_of(study.path() / "seen.1")};
+  EXPECT_EQ(seen, (std::set<std::string>{"GPU-fake-0\n", "GPU-fake-1\n"}));
+}
+
 TEST_F(Device, OnlyGpusThatTheUserLeavesVisibleAreUsed) {
   const Ran ran =
       detol(search_words({"-j", "2"}), {log_variable(), "CUDA_VISIBLE_DEVICES=GPU-fake-1"});
@@ -209,7 +233,8 @@ TEST_F(Device, ACandidateThatFindsNoRoomOnAGpuIsRefused) {
   const Ran ran =
       detol(search_words({"-j", "1", "--budget", "1trials"}), {"DETOL_FAKE_GPU_MEMORY=500001000"});
   EXPECT_NE(query("SELECT DISTINCT failure FROM v_trials").find("too_large"), std::string::npos);
-  EXPECT_NE(query("SELECT reason FROM v_trials").find("no worker has more than 1000"), std::string::npos);
+  EXPECT_NE(query("SELECT reason FROM v_trials").find("no worker has more than 1000"),
+            std::string::npos);
 }
 
 // A lost device ends its process; another process resumes from the last checkpoint.

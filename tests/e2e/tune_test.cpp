@@ -281,6 +281,7 @@ TEST_F(Tune, SaysInALineWhatItCannotDo) {
   expect_error(tune_words({"--param", "y=uniform(0,1)"}), 2, "lr=log(1e-5,1e-1)");
   expect_error(tune_words({}, {"sh", "train.sh", "{y}"}), 2,
                "detol: command.run: unknown placeholder 'y'");
+  expect_error(tune_words({"--group-size", "2"}), 2, "mpiexec -n 4");
   expect_error(tune_words({"--pruner", "curve"}), 3, "say command.steps");
   expect_error(tune_words({}, {"no-such-program", "{x}"}), 3, "no folder of PATH has it");
   expect_error(tune_words({"--space", "s.yaml"}), 2, "said twice");
