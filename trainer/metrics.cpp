@@ -65,7 +65,9 @@ Metrics::Metrics(const Dataset& data, Range range)
       log_sums_(images()),
       order_(images()),
       counts_(classes()) {
-  if (data.info.task.kind != TaskKind::kRegression) ranked_.reserve(images());
+  if (data.info.task.kind == TaskKind::kRegression) return;
+  ranked_.reserve(images());
+  by_rank_of_classes_.resize(width_);
 }
 
 double Metrics::value_of(std::string_view name) {
@@ -242,13 +244,32 @@ double Metrics::correlation_of(const ClassCounts& label) const {
 }
 
 double Metrics::average_precision() {
-  if (data_.info.task.kind == TaskKind::kClassification) fill_log_sums();
-  return mean_over(width_, [this](std::size_t k) { return average_precision_of(k); });
+  if (!is_frozen_) return by_rank().average_precision;
+  return mean_over(width_, [this](std::size_t k) {
+    rank(k);
+    return average_precision_of_ranked();
+  });
 }
 
 double Metrics::auc() {
+  if (!is_frozen_) return by_rank().auc;
+  return mean_over(width_, [this](std::size_t k) {
+    rank(k);
+    return auc_of_ranked();
+  });
+}
+
+const Metrics::ByRank& Metrics::by_rank() {
+  if (by_rank_) return *by_rank_;
   if (data_.info.task.kind == TaskKind::kClassification) fill_log_sums();
-  return mean_over(width_, [this](std::size_t k) { return auc_of(k); });
+  std::vector<ByRank>& of_classes = by_rank_of_classes_;
+  for (std::size_t k = 0; k < width_; ++k) {
+    rank(k);
+    of_classes[k] = {auc_of_ranked(), average_precision_of_ranked()};
+  }
+  by_rank_ = {mean_over(width_, [&](std::size_t k) { return of_classes[k].auc; }),
+              mean_over(width_, [&](std::size_t k) { return of_classes[k].average_precision; })};
+  return *by_rank_;
 }
 
 // Sorts images by score, the lowest first.
@@ -276,8 +297,7 @@ void Metrics::rank(std::size_t output) {
 }
 
 // An image of the class wins against the other classes' images before it.
-double Metrics::auc_of(std::size_t output) {
-  rank(output);
+double Metrics::auc_of_ranked() const {
   double wins = 0, of_class = 0, others = 0;
   for (const Tied& tied : ranked_) {
     wins += tied.of_class * (others + tied.others / 2);
@@ -287,8 +307,7 @@ double Metrics::auc_of(std::size_t output) {
   return of_class > 0 && others > 0 ? wins / (of_class * others) : kNone;
 }
 
-double Metrics::average_precision_of(std::size_t output) {
-  rank(output);
+double Metrics::average_precision_of_ranked() const {
   double found = 0, all = 0, sum = 0;
   for (auto tied = ranked_.rbegin(); tied != ranked_.rend(); ++tied) {
     found += tied->of_class;

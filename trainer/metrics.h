@@ -28,6 +28,7 @@
 // rank computes it from the outputs of all. O(N K log N) for N images and K outputs.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -42,8 +43,12 @@ class Metrics {
  public:
   Metrics(const Dataset& data, Range range);
 
-  // The caller writes the outputs here: logits, or standardised predictions; N x outputs.
-  std::span<float> outputs() { return outputs_; }
+  // The caller writes the outputs here: logits, or standardised predictions; N x outputs. Asked for
+  // again whenever they change.
+  std::span<float> outputs() {
+    by_rank_.reset();
+    return outputs_;
+  }
 
   // Returns the metric of that name, one of the list above. REQUIRES: the data's task has it.
   double value_of(std::string_view name);
@@ -67,6 +72,10 @@ class Metrics {
   static std::span<const Row> rows();
   struct ClassCounts {
     std::int64_t correct = 0, predicted = 0, present = 0;
+  };
+  // ByRank: the metrics that need the images in the order of their scores.
+  struct ByRank {
+    double auc = 0, average_precision = 0;
   };
   // Tied: images of one score. Their order does not count.
   struct Tied {
@@ -98,8 +107,9 @@ class Metrics {
   double correlation_of(const ClassCounts& label) const;
   void rank(std::size_t output);  // sets ranked_: by score, the lowest first
   void sort_images(std::size_t output, std::span<std::uint64_t> order) const;
-  double auc_of(std::size_t output);
-  double average_precision_of(std::size_t output);
+  const ByRank& by_rank();  // of outputs that are not frozen, sorted once
+  double auc_of_ranked() const;
+  double average_precision_of_ranked() const;
   double calibration_error_of(std::size_t output);
   template <typename ValueOf>
   double mean_over(std::size_t count, const ValueOf& value_of) const;
@@ -112,6 +122,8 @@ class Metrics {
   std::vector<std::uint64_t> order_;  // N: sortable bits of a score, and its image
   std::vector<ClassCounts> counts_;   // per class or label
   std::vector<Tied> ranked_;          // of one class
+  std::vector<ByRank> by_rank_of_classes_;
+  std::optional<ByRank> by_rank_;  // of these outputs
   bool is_frozen_ = false;
   std::span<const std::uint16_t> times_;  // of each image; empty: once
   std::vector<std::uint64_t> orders_;     // frozen: `order_` of each output

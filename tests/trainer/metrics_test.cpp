@@ -4,6 +4,7 @@
 
 #include "trainer/metrics.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -126,6 +127,18 @@ TEST(Metrics, OfAPredictionThatIsAlwaysTheSameAreThoseOfKnowingNothing) {
   EXPECT_EQ(metric(sample, "val_balanced_accuracy"), 0.5);
   EXPECT_EQ(metric(sample, "val_mcc"), 0);
   EXPECT_EQ(metric(sample, "val_average_precision"), 0.25);
+}
+
+TEST(Metrics, AreOfTheOutputsThatWereWrittenLast) {
+  const Dataset data = data_of(kBinaryWithTies);
+  Metrics metrics(data, range_of(data.info, DataSplit::kValidation));
+  for (const float sign : {-1.0F, 1.0F}) {
+    std::ranges::transform(kBinaryWithTies.predictions, metrics.outputs().begin(),
+                           [sign](float logit) { return sign * logit; });
+    const double auc = 0.7708333333333333;
+    EXPECT_NEAR(metrics.value_of("val_auc"), sign > 0 ? auc : 1 - auc, 1e-12);
+  }
+  EXPECT_NEAR(metrics.value_of("val_average_precision"), 0.8301587301587301, 1e-12);
 }
 
 TEST(Metrics, WithoutASecondClassThereIsNoAucAndWithoutVariationNoR2) {
