@@ -96,6 +96,7 @@ Result<void> Driver::handle(const message::Report& report) {
       ack.verdict = is_stopping() ? Verdict::kSuspend : Verdict::kContinue;
     }
     ack.undecided = undecided(report.trial);
+    if (ack.verdict != Verdict::kContinue) leaves(report.trial, report.attempt);
   }
   if (report.more) return {};
   report_acks_.push_back(ack);
@@ -154,7 +155,26 @@ Result<void> Driver::handle(const message::Timed& timed) {
   return {};
 }
 
+// A program of the user has its grace before it is gone; the run waits for it.
+void Driver::leaves(TrialId trial, int attempt) {
+  if (!parts_.config.command) return;
+  if (const auto slot = parts_.pool.slot_after(trial, attempt)) {
+    const double by_s = parts_.clock.now_s() + parts_.config.command->grace_s;
+    leaving_[slot->worker] = {trial, attempt, by_s};
+  }
+}
+
+// Returns whether programs that were told to stop may still be running.
+bool Driver::is_anybody_leaving() const {
+  const double now_s = parts_.clock.now_s();
+  return std::ranges::any_of(leaving_,
+                             [now_s](const auto& one) { return now_s < one.second.by_s; });
+}
+
 Result<void> Driver::handle(const message::Ended& ended) {
+  std::erase_if(leaving_, [&](const auto& one) {
+    return one.second.trial == ended.trial && one.second.attempt == ended.attempt;
+  });
   const message::EndAck ack{ended.trial, ended.attempt};
   const bool is_current_attempt = is_current(ended.trial, ended.attempt);
   if (!is_current_attempt && !is_paused_) {  // its outcome is durable: the worker is free at once
@@ -278,7 +298,7 @@ bool Driver::is_current(TrialId trial, int attempt) const {
 
 bool Driver::is_over() const {
   if (is_stopping() && parts_.clock.now_s() >= *stop_deadline_s_) return true;
-  if (state_.running() > 0 || is_paused_) return false;
+  if (state_.running() > 0 || is_paused_ || is_anybody_leaving()) return false;
   const bool all_placed = trials_left() <= 0 && state_.in_state(TrialState::kWaiting).empty() &&
                           !parts_.pruner.promotion();
   return is_stopping() || closing_ || exhausted_ || all_placed;

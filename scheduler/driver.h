@@ -194,6 +194,14 @@ class Driver {
   Result<void> commit();  // on a full disk keeps the batch for the next call
 
   bool is_current(TrialId trial, int attempt) const;
+  // Leaving: an attempt whose program was told to stop.
+  struct Leaving {
+    TrialId trial = 0;
+    int attempt = 0;
+    double by_s = 0;  // then it is gone
+  };
+  void leaves(TrialId trial, int attempt);
+  bool is_anybody_leaving() const;
   bool is_overlong(TrialId trial) const;
   bool is_over() const;
   bool is_stopping() const { return stop_deadline_s_.has_value(); }
@@ -224,6 +232,7 @@ class Driver {
   std::optional<double> cut_since_s_;        // when trials were suspended at the budget's end
   double next_reminder_s_ = 0;               // of that suspension
   std::map<TrialId, int> full_length_;       // epochs of the recipe of each running trial
+  std::map<int, Leaving> leaving_;           // by worker; another trial there takes its place
   std::map<TrialId, double> last_report_s_;  // last report or start of each running trial
   double disk_back_off_s_ = 0;               // grows while checkpoints cannot be written
   std::map<TrialId, double> not_before_s_;   // the next attempt of a trial that keeps being lost

@@ -330,6 +330,7 @@ Result<void> Driver::start(TrialId trial, const Slot& slot) {
   const TrialRecord& entry = *state_.find(trial);
   const int attempt = entry.attempt + 1;
   const TrialRecord* parent = entry.inherits ? state_.find(entry.inherits->trial) : nullptr;
+  leaving_.erase(slot.worker);
   assignments_.push_back({slot.worker,
                           {.trial = trial,
                            .attempt = attempt,
