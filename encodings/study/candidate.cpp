@@ -7,6 +7,7 @@
 #include "core/table.h"
 #include "encodings/network/canonical.h"
 #include "encodings/study/encodings.h"
+#include "encodings/study/json_values.h"
 #include "encodings/study/study_config.h"
 #include "encodings/study/training_settings.h"
 
@@ -95,16 +96,7 @@ std::vector<std::string> StudyConfig::table_key(const Genome& genome) const {
 std::vector<std::pair<std::string, Value>> StudyConfig::parameters(const Genome& genome) const {
   std::vector<std::pair<std::string, Value>> values;
   const json all = resolved(template_->at("parameters"), genome);
-  for (const auto& [name, value] : all.items()) {
-    if (value.is_boolean())
-      values.emplace_back(name, value.get<bool>());
-    else if (value.is_number_integer())
-      values.emplace_back(name, value.get<std::int64_t>());
-    else if (value.is_number())
-      values.emplace_back(name, value.get<double>());
-    else
-      values.emplace_back(name, value.get<std::string>());
-  }
+  for (const auto& [name, value] : all.items()) values.emplace_back(name, value_from(value));
   return values;
 }
 

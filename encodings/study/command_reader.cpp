@@ -5,21 +5,18 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "encodings/study/json_values.h"
+
 namespace detol::inline encoding {
 namespace {
 
 using nlohmann::json;
 
-const json& map_in(const json& section, const char* key) {
-  static const json kEmpty = json::object();
-  return section.contains(key) ? section.at(key) : kEmpty;
-}
-
 class CommandReader {
  public:
   CommandReader(const YamlNode& tree, const json& file, const YamlSource& source)
       : section_(file.at("command")), node_(tree.find("command")->value), source_(source) {
-    for (const auto& [name, value] : map_in(file, "parameters").items()) names_.push_back(name);
+    for (const auto& [name, value] : section_of(file, "parameters").items()) names_.push_back(name);
     parameters_.assign(names_.begin(), names_.end());
   }
 
@@ -33,10 +30,10 @@ class CommandReader {
       return source_.error(node_.find("run")->value.at, "command.run names no program");
     DETOL_ASSIGN(command.resume, arguments("resume"));
     DETOL_ASSIGN(command.prints, printed_metrics());
-    for (const auto& [name, value] : map_in(section_, "environment").items())
+    for (const auto& [name, value] : section_of(section_, "environment").items())
       command.environment[name] = value;
     if (section_.contains("success")) command.success = section_["success"].get<std::vector<int>>();
-    const json stop = section_.value("stop", json::object());
+    const json& stop = section_of(section_, "stop");
     command.stop_signal = stop.value("signal", command.stop_signal);
     command.grace_s = stop.value("grace", command.grace_s);
     return command;
@@ -68,7 +65,7 @@ class CommandReader {
 
   Result<std::vector<PrintedMetric>> printed_metrics() const {
     std::vector<PrintedMetric> metrics;
-    for (const auto& [metric, pattern] : map_in(section_, "prints").items()) {
+    for (const auto& [metric, pattern] : section_of(section_, "prints").items()) {
       const YamlNode& written = node_.find("prints")->value.find(metric)->value;
       try {
         if (std::regex(pattern.get<std::string>()).mark_count() == 0)

@@ -15,9 +15,11 @@
 #include "encodings/study/data_checks.h"
 #include "encodings/study/data_config.h"
 #include "encodings/study/encodings.h"
+#include "encodings/study/json_values.h"
 #include "encodings/study/objectives.h"
 #include "encodings/study/overrides.h"
 #include "encodings/study/study_fields.h"
+#include "encodings/study/study_paths.h"
 #include "encodings/study/table_reader.h"
 
 namespace detol::inline encoding {
@@ -35,31 +37,9 @@ Named named_of(const json& section, const char* key, std::string name) {
   return named;
 }
 
-// Returns the typed value of a checked option.
-Value value_from(const json& option) {
-  if (option.is_boolean()) return option.get<bool>();
-  if (option.is_number_integer()) return option.get<std::int64_t>();
-  if (option.is_number()) return option.get<double>();
-  return option.get<std::string>();
-}
-
 int whole_or_auto(const json& section, const char* key) {
   const json value = section.value(key, json(0));
   return value.is_string() ? 0 : value.get<int>();
-}
-
-const json& section_of(const json& file, const char* key) {
-  static const json kEmpty = json::object();
-  return file.contains(key) ? file.at(key) : kEmpty;
-}
-
-// Resolves a relative path against the current folder if it exists there, else against `folder`.
-std::string absolute_data_path(const std::string& written, const std::filesystem::path& folder) {
-  namespace fs = std::filesystem;
-  std::error_code ignored;
-  const fs::path here = fs::absolute(written, ignored);
-  if (fs::exists(here, ignored)) return here.lexically_normal().string();
-  return fs::absolute(folder / written, ignored).lexically_normal().string();
 }
 
 }  // namespace
@@ -355,24 +335,6 @@ class StudyLoader {
 
 namespace {
 
-// Makes the folder of a command's program absolute, so that a resume from elsewhere runs it there.
-void set_folder_of_command(YamlNode& tree) {
-  YamlEntry* command = tree.find("command");
-  if (command == nullptr || command->value.kind != YamlNode::Kind::kMap) return;
-  YamlEntry* folder = command->value.find("folder");
-  if (folder == nullptr) {
-    YamlNode here = YamlNode::of(YamlNode::Kind::kScalar, command->at);
-    here.scalar = ".";
-    here.quoted = true;
-    command->value.entries.push_back({"folder", command->at, std::move(here)});
-    folder = &command->value.entries.back();
-  }
-  if (folder->value.kind != YamlNode::Kind::kScalar) return;
-  std::error_code ignored;
-  const auto path = std::filesystem::absolute(folder->value.scalar, ignored);
-  if (!ignored) folder->value.scalar = path.lexically_normal().string();
-}
-
 // Loads a study. Relative paths of data are resolved with `folder`; nullopt: they stay as written.
 Result<StudyConfig> load(std::string_view yaml, std::string_view name,
                          const std::vector<Override>& overrides,
@@ -390,13 +352,7 @@ Result<StudyConfig> load(std::string_view yaml, std::string_view name,
     if (is_of_a_table && one.path == "data.path") one.path = "table.path";
   }
   DETOL_TRY(apply_overrides(tree, meant, source));
-  YamlEntry* data = tree.find(is_of_a_table ? "table" : "data");
-  for (std::string_view key : {"path", "test_path"}) {
-    YamlEntry* path = data == nullptr ? nullptr : data->value.find(key);
-    if (folder && path != nullptr && !path->value.scalar.empty())
-      path->value.scalar = absolute_data_path(path->value.scalar, *folder);
-  }
-  if (folder) set_folder_of_command(tree);
+  if (folder) make_paths_absolute(tree, *folder);
   return StudyLoader(tree, source).load();
 }
 

@@ -1,0 +1,45 @@
+#include "encodings/study/study_paths.h"
+
+namespace detol::inline encoding {
+namespace {
+
+// Resolves a relative path against the current folder if it exists there, else against `folder`.
+std::string absolute_data_path(const std::string& written, const std::filesystem::path& folder) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::path here = fs::absolute(written, ignored);
+  if (fs::exists(here, ignored)) return here.lexically_normal().string();
+  return fs::absolute(folder / written, ignored).lexically_normal().string();
+}
+
+void set_folder_of_command(YamlNode& tree) {
+  YamlEntry* command = tree.find("command");
+  if (command == nullptr || command->value.kind != YamlNode::Kind::kMap) return;
+  YamlEntry* folder = command->value.find("folder");
+  if (folder == nullptr) {
+    YamlNode here = YamlNode::of(YamlNode::Kind::kScalar, command->at);
+    here.scalar = ".";
+    here.quoted = true;
+    command->value.entries.push_back({"folder", command->at, std::move(here)});
+    folder = &command->value.entries.back();
+  }
+  if (folder->value.kind != YamlNode::Kind::kScalar) return;
+  std::error_code ignored;
+  const auto path = std::filesystem::absolute(folder->value.scalar, ignored);
+  if (!ignored) folder->value.scalar = path.lexically_normal().string();
+}
+
+}  // namespace
+
+void make_paths_absolute(YamlNode& tree, const std::filesystem::path& folder) {
+  const bool is_of_a_table = tree.find("table") != nullptr;
+  YamlEntry* data = tree.find(is_of_a_table ? "table" : "data");
+  for (std::string_view key : {"path", "test_path"}) {
+    YamlEntry* path = data == nullptr ? nullptr : data->value.find(key);
+    if (path != nullptr && !path->value.scalar.empty())
+      path->value.scalar = absolute_data_path(path->value.scalar, folder);
+  }
+  set_folder_of_command(tree);
+}
+
+}  // namespace detol::inline encoding
