@@ -14,24 +14,12 @@
 #include "export/read_model.h"
 #include "scheduler/launchers/gpus.h"
 #include "trainer/predict.h"
+#include "trainer/probabilities.h"
 
 namespace detol::inline cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-double sigmoid(double x) {
-  return 1 / (1 + std::exp(-x));
-}
-
-std::vector<double> softmax(std::span<const float> logits) {
-  const double largest = *std::ranges::max_element(logits);
-  std::vector<double> shares;
-  double sum = 0;
-  for (const float logit : logits) sum += shares.emplace_back(std::exp(logit - largest));
-  for (double& share : shares) share /= sum;
-  return shares;
-}
 
 // Names outputs or classes.
 class Names {

@@ -2,35 +2,26 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
 #include <span>
 #include <string_view>
 #include <utility>
 
 #include "core/hash.h"
+#include "trainer/probabilities.h"
 
 namespace detol::inline trainer {
-namespace {
-
-// Replaces the logits of one image by the probabilities of its classes.
-void softmax(std::span<float> row) {
-  const double largest = *std::ranges::max_element(row);
-  double sum = 0;
-  for (const float logit : row) sum += std::exp(double{logit} - largest);
-  for (float& value : row) value = static_cast<float>(std::exp(double{value} - largest) / sum);
-}
-
-}  // namespace
-
 std::vector<float> targets_from(std::vector<float> outputs, const Task& task) {
   if (task.kind == TaskKind::kRegression) return outputs;
   if (task.kind == TaskKind::kClassification) {
     const auto width = static_cast<std::size_t>(task.classes);
-    for (std::size_t at = 0; at < outputs.size(); at += width)
-      softmax(std::span(outputs).subspan(at, width));
+    for (std::size_t at = 0; at < outputs.size(); at += width) {
+      const auto row = std::span(outputs).subspan(at, width);
+      std::ranges::transform(softmax(row), row.begin(),
+                             [](double share) { return static_cast<float>(share); });
+    }
     return outputs;
   }
-  for (float& value : outputs) value = static_cast<float>(1 / (1 + std::exp(-double{value})));
+  for (float& value : outputs) value = static_cast<float>(sigmoid(double{value}));
   return outputs;
 }
 

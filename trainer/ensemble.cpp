@@ -10,6 +10,7 @@
 #include "encodings/network/canonical.h"
 #include "encodings/network/cost.h"
 #include "trainer/predict.h"
+#include "trainer/probabilities.h"
 #include "trainer/test_metrics.h"
 
 namespace detol::inline trainer {
@@ -37,16 +38,10 @@ NodeId add_member(const Network& network, const std::string& prefix, NetworkBuil
 std::vector<double> votes_of(TaskKind task, std::span<const float> outputs) {
   std::vector<double> votes;
   if (task == TaskKind::kRegression) return {outputs.begin(), outputs.end()};
-  if (task == TaskKind::kClassification) {
-    const double largest = *std::ranges::max_element(outputs);
-    double sum = 0;
-    for (const float logit : outputs) sum += votes.emplace_back(std::exp(logit - largest));
-    for (double& vote : votes) vote /= sum;
-    return votes;
-  }
+  if (task == TaskKind::kClassification) return softmax(outputs);
   for (const float logit : outputs) {
-    votes.push_back(1 / (1 + std::exp(-double{logit})));
-    votes.push_back(1 / (1 + std::exp(double{logit})));
+    votes.push_back(sigmoid(double{logit}));
+    votes.push_back(sigmoid(-double{logit}));
   }
   return votes;
 }

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <string>
 
+#include "trainer/probabilities.h"
+
 namespace detol::inline trainer {
 namespace {
 
@@ -30,7 +32,7 @@ std::vector<double> candidates(const Task& task, std::span<const float> outputs)
     const std::size_t at = part * logits.size() / kParts;
     if (at == 0 || logits[at] == logits[at - 1]) continue;
     const double between = (double{logits[at - 1]} + double{logits[at]}) / 2;
-    const double threshold = 1 / (1 + std::exp(-between));
+    const double threshold = sigmoid(between);
     if (threshold > 0 && threshold < 1) thresholds.push_back(threshold);
   }
   return thresholds;
