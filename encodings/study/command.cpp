@@ -70,10 +70,6 @@ std::span<const StopSignalRow> stop_signals() {
   return kStopSignals;
 }
 
-std::span<const std::string_view> trial_placeholders() {
-  return kPlaceholders;
-}
-
 std::vector<std::string> filled_in(std::span<const std::string> arguments,
                                    const std::map<std::string, std::string, std::less<>>& texts) {
   std::vector<std::string> filled;

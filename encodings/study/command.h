@@ -46,9 +46,6 @@ struct StopSignalRow {
 };
 std::span<const StopSignalRow> stop_signals();
 
-// Returns the placeholders that are no parameters.
-std::span<const std::string_view> trial_placeholders();
-
 // Returns the arguments with placeholders replaced by these texts; one without a text is of an
 // inactive parameter. REQUIRES: check_placeholders found no mistake.
 std::vector<std::string> filled_in(std::span<const std::string> arguments,
