@@ -31,11 +31,12 @@ room(knowledge                   core encodings/space encodings/study knowledge/
 room(knowledge/exchange          core encodings/space encodings/study knowledge/storage knowledge)
 room(search                      core encodings/space surrogate)
 
+room(trainer/reports             core encodings/space)
 room(trainer/collectives         core encodings/study)
 room(trainer/data                core encodings/network encodings/study)
 room(trainer/data/formats        core encodings/network encodings/study trainer/data)
-room(trainer/backends            core encodings/network encodings/study trainer/collectives
-                                 trainer/data)
+room(trainer/backends            core encodings/network encodings/study trainer/reports
+                                 trainer/collectives trainer/data)
 room(trainer/backends/reference  encodings/network encodings/study trainer/collectives
                                  trainer/backends)
 room(trainer/backends/cpu        core encodings/network encodings/study trainer/collectives
@@ -45,7 +46,7 @@ room(trainer/backends/cuda       core encodings/study trainer/collectives traine
 room(trainer/inheritance         encodings/network trainer/backends)
 room(trainer/programs            core)
 room(trainer                     core encodings/space encodings/network encodings/study
-                                 trainer/collectives trainer/data trainer/data/formats
+                                 trainer/reports trainer/collectives trainer/data trainer/data/formats
                                  trainer/backends trainer/backends/reference trainer/backends/cpu
                                  trainer/backends/cuda trainer/inheritance trainer/programs)
 
@@ -58,8 +59,8 @@ room(export                      core encodings/space encodings/network trainer/
                                  trainer/backends trainer trainer/quantization)
 
 room(scheduler/pruners           core encodings/space encodings/study surrogate)
-room(scheduler                   core encodings/space encodings/study knowledge search
-                                 trainer/backends trainer scheduler/pruners)
+room(scheduler                   core encodings/space encodings/network encodings/study knowledge
+                                 search trainer/reports scheduler/pruners)
 room(scheduler/monitor           core encodings/space scheduler)
 room(scheduler/processes         core encodings/study search trainer/collectives trainer/data
                                  trainer scheduler)

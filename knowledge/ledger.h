@@ -128,7 +128,7 @@ struct Refit {
 };
 
 // AlgorithmChosen: every trial of the study computes this shape by this algorithm from now on
-// (trainer/backends/algorithm_choices.h).
+// (trainer/reports/algorithm_choices.h).
 struct AlgorithmChosen {
   std::string key;
   std::string algorithm;

@@ -21,8 +21,10 @@
 #include <vector>
 
 #include "core/result.h"
+#include "encodings/network/task.h"
 #include "encodings/space/trial.h"
-#include "trainer/evaluator.h"
+#include "trainer/reports/algorithm_choices.h"
+#include "trainer/reports/evaluation.h"
 
 namespace detol::inline scheduler {
 

@@ -18,7 +18,7 @@
 #include "encodings/space/trial.h"
 #include "knowledge/ledger.h"
 #include "scheduler/budget.h"
-#include "trainer/backends/algorithm_choices.h"
+#include "trainer/reports/algorithm_choices.h"
 
 namespace detol::inline scheduler {
 
@@ -80,7 +80,7 @@ class StudyState {
   // the study's constraints, of equals one that is COMPLETE, or nullptr.
   const TrialRecord* best() const;
 
-  // The algorithms that the study has recorded (trainer/backends/algorithm_choices.h).
+  // The algorithms that the study has recorded (trainer/reports/algorithm_choices.h).
   const AlgorithmChoices& choices() const { return choices_; }
 
   // Returns what the study had used at the last Accounted.

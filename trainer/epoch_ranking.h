@@ -11,10 +11,9 @@
 #include "encodings/space/trial.h"
 #include "encodings/study/metric_constraint.h"
 #include "encodings/study/study_config.h"
+#include "trainer/reports/evaluation.h"
 
 namespace detol::inline trainer {
-
-struct EpochReport;  // evaluator.h
 
 struct EpochRanking {
   std::string metric;

@@ -20,44 +20,17 @@
 #include "core/result.h"
 #include "encodings/space/trial.h"
 #include "encodings/study/study_config.h"
-#include "trainer/backends/algorithm_choices.h"
 #include "trainer/collectives/group.h"
 #include "trainer/data/dataset.h"
 #include "trainer/epoch_ranking.h"
+#include "trainer/reports/algorithm_choices.h"
+#include "trainer/reports/evaluation.h"
 
 namespace detol::inline trainer {
 
 // The metric of trials that have a parent: the share of their trainable numbers that began as the
 // parent's; 0 if the parent's checkpoint was of no use.
 inline constexpr std::string_view kInheritedMetric = "inherited";
-
-struct Metric {
-  std::string name;  // val_accuracy, val_loss, train_loss, ...
-  double value = 0;
-};
-
-// EpochReport holds the metrics of one epoch, or of a part of the first. Epochs count from 1; work
-// is cumulative over the trial.
-struct EpochReport {
-  int epoch = 0;    // finished
-  double part = 0;  // of the next epoch, which is trained that far: Recipe::early_reports
-  std::vector<Metric> metrics;
-  double work = 0;        // forward FLOPs x images trained, since the trial's start
-  double train_s = 0;     // measured seconds since the last report, validation too; never compared
-  std::int64_t step = 0;  // optimiser steps since the trial's start; 0: none are counted
-  // Whether the trial's value and weights are of this report from now on: it is the best so far
-  // (EpochRanking), or the last one counts.
-  bool is_best = true;
-
-  double epochs() const { return epoch + part; }
-};
-
-// Verdict decides about the trial after a reported epoch.
-enum class Verdict {
-  kContinue,  // train the next epoch
-  kStop,      // finished: pruned, out of budget, or complete
-  kSuspend,   // the process must end now; the trial resumes later from its checkpoint
-};
 
 // Returns the work of one epoch of a candidate: forward FLOPs x images trained, as the built-in
 // trainer reports it. The images that fill no batch are not trained.
@@ -98,14 +71,6 @@ struct Control {
 // and without gaps from the first one after job.acknowledged: what a found checkpoint already
 // contains is reported first. `more`: other reports follow at once, and the verdict does not count.
 using Reporter = std::function<Verdict(const EpochReport&, bool more)>;
-
-// Evaluation is the way in which an evaluation ended.
-struct Evaluation {
-  enum class End { kFinished, kSuspended, kFailed } end = End::kFinished;
-  Cause cause = Cause::kDiverged;  // kFailed
-  std::string reason;              // kFailed: one line
-  double unreported_s = 0;  // kSuspended, on the leader: seconds spent on the epoch that has begun
-};
 
 class Evaluator {
  public:

@@ -136,18 +136,18 @@ Result<RunOptions> read_options(const fs::path& folder) {
   }
 }
 
-Result<void> write_resolved_run(const fs::path& folder, const ResolvedRun& resolved) {
+Result<void> write_resolved_run(const fs::path& folder, const ResolvedStudy& resolved) {
   return write_file_durably(folder / "resolved.json",
                             json{{"study", resolved.study}, {"budget", resolved.budget}}.dump());
 }
 
-Result<std::optional<ResolvedRun>> read_resolved_run(const fs::path& folder) {
+Result<std::optional<ResolvedStudy>> read_resolved_run(const fs::path& folder) {
   const fs::path path = folder / "resolved.json";
-  if (!fs::exists(path)) return std::optional<ResolvedRun>();
+  if (!fs::exists(path)) return std::optional<ResolvedStudy>();
   DETOL_ASSIGN(const std::string text, read_file(path));
   try {
     const json j = json::parse(text);
-    return ResolvedRun{j.at("study").get<std::string>(), j.at("budget").get<std::string>()};
+    return ResolvedStudy{j.at("study").get<std::string>(), j.at("budget").get<std::string>()};
   } catch (const json::exception& error) {
     return damaged(path, error.what());
   }

@@ -12,6 +12,7 @@
 #include "core/result.h"
 #include "scheduler/processes/marked_folder.h"
 #include "scheduler/processes/run_options.h"
+#include "scheduler/study_opening.h"
 
 namespace detol::inline scheduler {
 
@@ -38,15 +39,10 @@ class RunFolder {
 
 Result<RunOptions> read_options(const std::filesystem::path& folder);
 
-// ResolvedRun holds the name and the budget that the first master of a run has decided on. A
-// restarted master reads them here: they are resolved once, however often the master dies.
-struct ResolvedRun {
-  std::string study;
-  std::string budget;  // in force
-};
-
-Result<void> write_resolved_run(const std::filesystem::path& folder, const ResolvedRun& resolved);
-Result<std::optional<ResolvedRun>> read_resolved_run(const std::filesystem::path& folder);
+// What the first master of a run has decided on: a restarted one reads it here, so that it is
+// resolved once, however often the master dies.
+Result<void> write_resolved_run(const std::filesystem::path& folder, const ResolvedStudy& resolved);
+Result<std::optional<ResolvedStudy>> read_resolved_run(const std::filesystem::path& folder);
 
 // Returns the monotonic time at which this run's study had used no wall time. The first master of
 // the run, whose study has used `used_s` by `now_s`, writes it down; later ones read it, so that

@@ -13,13 +13,13 @@
 #include "core/result.h"
 #include "encodings/study/study_config.h"
 #include "encodings/study/target.h"
+#include "scheduler/study_opening.h"
 #include "search/searcher.h"
 #include "trainer/data/dataset.h"
 #include "trainer/evaluator.h"
 
 namespace detol::inline scheduler {
 
-enum class IfExists { kFail, kResume, kNew };      // kNew appends -2, -3, ... to the name
 enum class ProgressMode { kLive, kPlain, kNone };  // a live view, lines, or warnings alone
 
 // Launcher says what starts the workers: kLocal: this program; kMpi: the MPI job of this process;
@@ -64,15 +64,6 @@ struct RunOptions {
   bool color = false;  // of the live view
   LogOptions log;
 };
-
-// SearcherInputs: what a study's searcher gets beside its space file.
-struct SearcherInputs {
-  std::vector<Source> sources = {};
-  decltype(SearcherSettings::preserves) preserves = nullptr;
-};
-
-// Returns the searcher that a study names, without any trial.
-Result<std::unique_ptr<Searcher>> searcher_of(const StudyConfig& config, SearcherInputs inputs);
 
 // TestHooks are functions that a test program may replace; its workers then train by a formula.
 struct TestHooks {

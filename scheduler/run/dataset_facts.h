@@ -10,10 +10,6 @@
 //    "largest_class":0.1124,"entropy":0.9985,"intrinsic_dimension":11.2,
 //    "nearest_neighbour":0.91,"nearest_centroid":0.79,"ridge":0.81}
 
-#include <cstdint>
-#include <map>
-#include <span>
-
 #include "encodings/study/study_config.h"
 #include "knowledge/facts.h"
 #include "trainer/data/dataset.h"
@@ -22,11 +18,5 @@ namespace detol::inline scheduler {
 
 // Returns the fact of a data set. Takes about a tenth of a second. REQUIRES: data.sample.
 Fact dataset_fact(const DataConfig& config, const DatasetInfo& data);
-
-// Returns, for each data set of the facts, how far it is from the one with this fingerprint: the
-// root mean square difference of meta-features, each standardised over all data sets; one that
-// either lacks counts as equal. Empty if that data set has no fact. The keys are fingerprints.
-std::map<std::uint64_t, double> dataset_distances(std::span<const Fact> facts,
-                                                  std::uint64_t fingerprint);
 
 }  // namespace detol::inline scheduler

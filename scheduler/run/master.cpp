@@ -30,8 +30,8 @@
 #include "scheduler/run/inheritance.h"
 #include "scheduler/run/network_facts.h"
 #include "scheduler/run/run_facts.h"
-#include "scheduler/run/study_difference.h"
-#include "scheduler/run/warm_start.h"
+#include "scheduler/study_opening.h"
+#include "scheduler/warm_start.h"
 #include "search/searcher.h"
 #include "trainer/job_hash.h"
 
@@ -53,74 +53,6 @@ Result<Parts> make_parts(const StudyConfig& config, const TestHooks& hooks) {
   DETOL_ASSIGN(parts.initial, initial_genomes(config));
   DETOL_ASSIGN(parts.data, hooks.inspect(config));
   return parts;
-}
-
-Result<Budget> budget_in_force(const std::string& text) {
-  if (text.empty()) return Budget{};  // runs until a user stops it
-  return parse_budget(text);
-}
-
-// Returns the study that a run is to resume, if it is there.
-Result<std::optional<StudyRecord>> find_study(Ledger& ledger, const std::string& name) {
-  auto record = ledger.study(name);
-  if (record) return std::optional(std::move(*record));
-  if (record.error().code == ErrorCode::kStudy) return std::optional<StudyRecord>();
-  return tl::unexpected(record.error());
-}
-
-Result<std::string> free_name(Ledger& ledger, const std::string& name) {
-  for (int number = 2;; ++number) {
-    const std::string numbered = fmt::format("{}-{}", name, number);
-    DETOL_ASSIGN(const auto taken, find_study(ledger, numbered));
-    if (!taken) return numbered;
-  }
-}
-
-// Decides, once for all masters of a run, which study it is and which budget is in force.
-Result<ResolvedRun> resolve(Ledger& ledger, const RunOptions& options) {
-  const std::string& name = options.config.study;
-  const std::string fresh = options.budget.empty() ? options.config.budget : options.budget;
-  DETOL_ASSIGN(const Budget fresh_budget, budget_in_force(options.resume ? "" : fresh));
-  if (options.resume) DETOL_TRY(ledger.study(name));  // its error has the did-you-mean
-  DETOL_ASSIGN(const auto record, find_study(ledger, name));
-  if (!record) return ResolvedRun{name, to_text(fresh_budget)};
-  if (!options.resume && options.if_exists == IfExists::kFail) {
-    return fail(ErrorCode::kStudy,
-                fmt::format("study '{}' exists in {}; resume it with `detol resume {}`, or choose "
-                            "another --study, or --if-exists new",
-                            name, options.storage.string(), name));
-  }
-  if (!options.resume && options.if_exists == IfExists::kNew) {
-    DETOL_ASSIGN(std::string numbered, free_name(ledger, name));
-    return ResolvedRun{std::move(numbered), to_text(fresh_budget)};
-  }
-  DETOL_ASSIGN(const StudyConfig config, for_begun_study(options.config, record->config));
-  DETOL_TRY(same_study(record->config, config.text));
-  if (options.budget.empty()) return ResolvedRun{name, record->budget};
-  DETOL_ASSIGN(const Budget before, budget_in_force(record->budget));
-  DETOL_ASSIGN(const Budget budget, extended(before, options.budget));
-  return ResolvedRun{name, to_text(budget)};
-}
-
-Result<StudyRecord> open_study(Ledger& ledger, const StudyConfig& config,
-                               const ResolvedRun& resolved, const DatasetInfo& data) {
-  DETOL_ASSIGN(auto record, find_study(ledger, resolved.study));
-  if (record && record->data_fingerprint != data.fingerprint) {
-    return fail(ErrorCode::kInput,
-                fmt::format("study '{}' was begun on other data than is now in {}; give it the "
-                            "same files, or begin a new study",
-                            resolved.study, config.data_path()));
-  }
-  if (record) return ledger.open_study(resolved.study);
-  DETOL_ASSIGN(const StudyConfig recorded, for_new_study(config));
-  StudyRecord fresh{.name = resolved.study,
-                    .config = recorded.text,
-                    .budget = resolved.budget,
-                    .data_fingerprint = data.fingerprint,
-                    .objectives = config.objectives,
-                    .created_s = system_clock().wall_s()};
-  DETOL_ASSIGN(fresh.id, ledger.create_study(fresh));
-  return fresh;
 }
 
 std::unique_ptr<Progress> progress_for(const RunOptions& options, const StudyConfig& config,
@@ -190,7 +122,7 @@ Result<void> let_join(const RunOptions& options, const std::filesystem::path& fo
 // The study of a run, opened for writing.
 struct Run {
   std::unique_ptr<Ledger> ledger;
-  ResolvedRun resolved;
+  ResolvedStudy resolved;
   bool is_restart = false;  // an earlier master of this run died
   StudyRecord record;
   std::vector<Event> events;   // before this master
@@ -225,16 +157,21 @@ Result<Run> open_run(const RunOptions& options, const std::filesystem::path& fol
                      const DatasetInfo& data) {
   Run run;
   DETOL_ASSIGN(run.ledger, Ledger::open(options.storage));
-  DETOL_ASSIGN(std::optional<ResolvedRun> resolved, read_resolved_run(folder));
+  DETOL_ASSIGN(std::optional<ResolvedStudy> resolved, read_resolved_run(folder));
   run.is_restart = resolved.has_value();
   if (!run.is_restart) {
-    DETOL_ASSIGN(resolved, resolve(*run.ledger, options));
+    DETOL_ASSIGN(resolved, resolve_study(*run.ledger, {.config = options.config,
+                                                       .storage = options.storage,
+                                                       .budget = options.budget,
+                                                       .if_exists = options.if_exists,
+                                                       .resume = options.resume}));
     fault_or_throw("master.settle");
     DETOL_TRY(write_resolved_run(folder, *resolved));
   }
   run.resolved = *std::move(resolved);
   fault_or_throw("master.study");
-  DETOL_ASSIGN(run.record, open_study(*run.ledger, options.config, run.resolved, data));
+  DETOL_ASSIGN(run.record,
+               open_or_create(*run.ledger, options.config, run.resolved, data.fingerprint));
   DETOL_ASSIGN(run.events, run.ledger->events(run.record.id));
   describe_data(*run.ledger, options.config.data, data);
   if (run.events.empty()) {

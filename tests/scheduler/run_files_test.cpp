@@ -8,7 +8,7 @@
 
 #include "encodings/study/target.h"
 #include "scheduler/processes/run_folder.h"
-#include "scheduler/run/study_difference.h"
+#include "scheduler/study_difference.h"
 #include "tests/support/temp_folder.h"
 
 namespace detol {

@@ -1,9 +1,10 @@
 // What a new study takes from the earlier ones of its knowledge base.
 
-#include "scheduler/run/warm_start.h"
+#include "scheduler/warm_start.h"
 
 #include <fmt/format.h>
 
+#include "scheduler/dataset_distances.h"
 #include "scheduler/run/dataset_facts.h"
 #include "tests/knowledge/support.h"
 

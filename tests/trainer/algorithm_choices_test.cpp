@@ -1,6 +1,6 @@
 // The contract of the algorithms that a backend can choose from, over the table of backends.
 
-#include "trainer/backends/algorithm_choices.h"
+#include "trainer/reports/algorithm_choices.h"
 
 #include <algorithm>
 

@@ -11,7 +11,7 @@
 #include "tests/trainer/random_network.h"
 #include "tests/trainer/samples.h"
 #include "tests/trainer/tested_backends.h"
-#include "trainer/backends/algorithm_choices.h"
+#include "trainer/reports/algorithm_choices.h"
 
 namespace detol {
 namespace {

@@ -16,7 +16,7 @@
 #include "core/result.h"
 #include "encodings/network/network.h"
 #include "encodings/study/recipe.h"
-#include "trainer/backends/algorithm_choices.h"
+#include "trainer/reports/algorithm_choices.h"
 #include "trainer/backends/placement.h"
 #include "trainer/backends/weights.h"
 #include "trainer/data/batch_targets.h"

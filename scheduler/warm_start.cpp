@@ -1,4 +1,4 @@
-#include "scheduler/run/warm_start.h"
+#include "scheduler/warm_start.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "core/log.h"
-#include "scheduler/run/dataset_facts.h"
+#include "scheduler/dataset_distances.h"
 
 namespace detol::inline scheduler {
 namespace {
@@ -30,7 +30,7 @@ std::set<std::string> names_of(const Space& space) {
 struct Fit {
   StudyRecord record;
   bool has_same_data = false;
-  double distance = 0;     // of the data (dataset_facts.h); infinite: not known
+  double distance = 0;     // of the data (dataset_distances.h); infinite: not known
   std::size_t common = 0;  // choices of the same name
 
   auto order() const { return std::tuple(has_same_data, common, -distance, record.created_s); }

@@ -1,4 +1,4 @@
-#include "scheduler/run/study_difference.h"
+#include "scheduler/study_difference.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "trainer/backends/algorithm_choices.h"
+#include "trainer/reports/algorithm_choices.h"
 
 #include <sstream>
 

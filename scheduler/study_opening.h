@@ -1,0 +1,57 @@
+#pragma once
+
+// Opening a study for writing: its name, its budget, its record and its searcher. A master does
+// this, and whoever asks and tells without one.
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "encodings/study/study_config.h"
+#include "knowledge/ledger.h"
+#include "scheduler/budget.h"
+#include "search/searcher.h"
+
+namespace detol::inline scheduler {
+
+enum class IfExists { kFail, kResume, kNew };  // kNew appends -2, -3, ... to the name
+
+struct StudyRequest {
+  const StudyConfig& config;
+  std::filesystem::path storage;  // for messages
+  std::string budget;             // overrides the config's; on resume `+2h` extends; may be empty
+  IfExists if_exists = IfExists::kFail;
+  bool resume = false;  // the study must exist
+};
+
+struct ResolvedStudy {
+  std::string study;
+  std::string budget;  // in force
+};
+
+// Decides which study is meant and which budget is in force. Errors: kStudy if the study exists, or
+// is missing, against the request; kInput if it was begun with another space file; kUsage for the
+// budget; kStorage.
+Result<ResolvedStudy> resolve_study(Ledger& ledger, const StudyRequest& request);
+
+// Opens the study for writing, or creates it. Errors: kInput if it was begun on other data, and as
+// Ledger::open_study and Ledger::create_study.
+Result<StudyRecord> open_or_create(Ledger& ledger, const StudyConfig& config,
+                                   const ResolvedStudy& resolved, std::uint64_t data_fingerprint);
+
+// Returns the budget of that text; an empty one is unlimited: the study runs until a user stops it.
+Result<Budget> budget_in_force(const std::string& text);
+
+// SearcherInputs: what a study's searcher gets beside its space file.
+struct SearcherInputs {
+  std::vector<Source> sources = {};
+  decltype(SearcherSettings::preserves) preserves = nullptr;
+};
+
+// Returns the searcher that a study names, without any trial.
+Result<std::unique_ptr<Searcher>> searcher_of(const StudyConfig& config, SearcherInputs inputs);
+
+}  // namespace detol::inline scheduler
