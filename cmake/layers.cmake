@@ -31,7 +31,7 @@ room(knowledge                   core encodings/space encodings/study knowledge/
 room(knowledge/exchange          core encodings/space encodings/study knowledge/storage knowledge)
 room(search                      core encodings/space surrogate)
 
-room(trainer/reports             core encodings/space)
+room(trainer/reports             core encodings/space encodings/study)
 room(trainer/collectives         core encodings/study)
 room(trainer/data                core encodings/network encodings/study)
 room(trainer/data/formats        core encodings/network encodings/study trainer/data)
@@ -61,6 +61,8 @@ room(export                      core encodings/space encodings/network trainer/
 room(scheduler/pruners           core encodings/space encodings/study surrogate)
 room(scheduler                   core encodings/space encodings/network encodings/study knowledge
                                  search trainer/reports scheduler/pruners)
+room(scheduler/asking            core encodings/space encodings/study knowledge search
+                                 trainer/reports scheduler/pruners scheduler)
 room(scheduler/monitor           core encodings/space scheduler)
 room(scheduler/processes         core encodings/study search trainer/collectives trainer/data
                                  trainer scheduler)

@@ -227,7 +227,7 @@ class Ledger {
 
   // Locks the study of that name until this ledger is closed, and returns it: nobody else changes
   // it from now on. Errors: kStudy if there is none, with a did-you-mean; kStorage if a live
-  // process runs it, naming host, pid and since when.
+  // process runs it, naming host, pid and since when, with EWOULDBLOCK as system_error.
   virtual Result<StudyRecord> open_study(const std::string& name) = 0;
 
   // Appends the events, and the facts that are new, in one transaction, which is durable when it

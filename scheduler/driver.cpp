@@ -45,20 +45,27 @@ Driver::Driver(DriverParts parts)
 }
 
 Result<std::string> Driver::run() {
+  DETOL_TRY(begin());
+  while (!is_over()) DETOL_TRY(turn());
+  return finish();
+}
+
+Result<void> Driver::begin() {
   committed_s_ = parts_.clock.now_s();
   began_s_ = parts_.counted_until_s.value_or(committed_s_);
   for (Observer* observer : parts_.observers) observer->began(state_);
   held_s_ = parts_.pool.held_s();
   DETOL_TRY(adopt());
+  return place();
+}
+
+Result<void> Driver::turn() {
+  const std::vector<PoolEvent> events = parts_.pool.wait(longest_wait_s());
+  held_s_ = parts_.pool.held_s();
+  DETOL_TRY(absorb(events));
   DETOL_TRY(place());
-  while (!is_over()) {
-    const std::vector<PoolEvent> events = parts_.pool.wait(longest_wait_s());
-    held_s_ = parts_.pool.held_s();
-    DETOL_TRY(absorb(events));
-    DETOL_TRY(place());
-    for (Observer* observer : parts_.observers) observer->turned(state_, {spent(), is_stopping()});
-  }
-  return finish();
+  for (Observer* observer : parts_.observers) observer->turned(state_, {spent(), is_stopping()});
+  return {};
 }
 
 Result<void> Driver::absorb(const std::vector<PoolEvent>& events) {
@@ -198,7 +205,7 @@ Result<void> Driver::handle(const message::Ended& ended) {
       return requeue(ended.trial, {RequeueCause::kStopped}, device_s);
     }
     case Evaluation::End::kFinished:
-      if (parts_.config.command) return tell(ended.trial, {EndCause::kFullLength});
+      if (parts_.config.ends_by_itself()) return tell(ended.trial, {EndCause::kFullLength});
       break;
   }
   return crashed("it ended without being told to");
@@ -298,7 +305,7 @@ bool Driver::is_current(TrialId trial, int attempt) const {
 
 bool Driver::is_over() const {
   if (is_stopping() && parts_.clock.now_s() >= *stop_deadline_s_) return true;
-  if (state_.running() > 0 || is_paused_ || is_anybody_leaving()) return false;
+  if (is_anything_running_here() || is_paused_ || is_anybody_leaving()) return false;
   const bool all_placed = trials_left() <= 0 && state_.in_state(TrialState::kWaiting).empty() &&
                           !parts_.pruner.promotion();
   return is_stopping() || closing_ || exhausted_ || all_placed;
@@ -347,8 +354,9 @@ std::string Driver::what_waits_for_budget() const {
 // Requeues trials that still run: they were stopped in mid-epoch and resume from a checkpoint.
 Result<std::string> Driver::finish() {
   held_s_ = parts_.pool.held_s();
-  for (TrialId id : state_.in_state(TrialState::kRunning))
-    DETOL_TRY(requeue(id, {RequeueCause::kStopped}));
+  for (TrialId id : state_.in_state(TrialState::kRunning)) {
+    if (!parts_.pool.outlives(id)) DETOL_TRY(requeue(id, {RequeueCause::kStopped}));
+  }
   const bool cuts = !is_stopping() && closing_ && closing_->cuts;
   for (TrialId id : state_.in_state(TrialState::kWaiting)) {
     const TrialRecord& trial = *state_.find(id);
@@ -365,8 +373,7 @@ Result<std::string> Driver::finish() {
     return fail(ErrorCode::kStorage,
                 "the disk is full; what was not acknowledged is trained again");
   if (failed) return fail(*closing_->error, closing_->sentence);
-  if (closing_) return closing_->sentence + what_waits_for_budget();
-  return exhausted_ ? "the search has nothing more to propose" : "the budget is used up";
+  return why_none();
 }
 
 }  // namespace detol::inline scheduler

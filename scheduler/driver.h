@@ -106,6 +106,24 @@ class Driver {
   // (stopped on request, resumable), kFailures, kStorage.
   Result<std::string> run();
 
+  // The same in steps, for a caller that decides itself when the run ends: begin(), turn() again
+  // and again, each of which waits for the pool, and finish(). stop() starts no more trials and
+  // suspends those of this run, so that is_over() soon.
+  Result<void> begin();
+  Result<void> turn();
+  void stop() { (void)handle(StopRequest{}); }
+  bool is_over() const;
+  Result<std::string> finish();
+
+  // Supply says what somebody who asks for a trial may expect.
+  enum class Supply {
+    kComing,  // one soon
+    kLater,   // one once outcomes of running trials are told
+    kNone,    // no more in this run: why_none()
+  };
+  Supply supply() const;
+  std::string why_none() const;
+
   const StudyState& state() const { return state_; }
 
  private:
@@ -134,6 +152,7 @@ class Driver {
   std::vector<Slot> slots_after_commit();
   Result<void> resume_waiting(std::vector<Slot>& slots);
   Result<void> promote(std::vector<Slot>& slots);
+  Result<void> grant_wishes(std::vector<Slot>& slots);
   Result<bool> ask_round(std::vector<Slot>& slots);
   Result<void> refit();
   std::vector<Proposal> propose(const std::vector<Slot>& slots, int count);
@@ -170,6 +189,7 @@ class Driver {
   Result<void> handle(const message::Report& report);
   Result<void> handle(const message::Timed& timed);
   Result<void> handle(const message::Ended& ended);
+  Result<void> handle(const Scored& scored);
   Result<void> handle(const Lost& lost);
   Result<void> wait_for_the_disk(const message::Ended& ended);
   Result<void> handle(const StopRequest&);
@@ -203,12 +223,11 @@ class Driver {
   void leaves(TrialId trial, int attempt);
   bool is_anybody_leaving() const;
   bool is_overlong(TrialId trial) const;
-  bool is_over() const;
+  bool is_anything_running_here() const;
   bool is_stopping() const { return stop_deadline_s_.has_value(); }
   int full_length(TrialId trial);
   int trials_left() const;
   Spent spent() const;
-  Result<std::string> finish();
   std::string what_waits_for_budget() const;
   std::string stopped() const;  // the message for a user
 
@@ -255,6 +274,7 @@ class Driver {
   std::vector<message::ReportAck> report_acks_;
   std::vector<message::EndAck> end_acks_;
   std::vector<Assignment> assignments_;
+  std::vector<std::pair<int, TrialId>> declined_;  // slots whose wish needs no evaluation
 };
 
 }  // namespace detol::inline scheduler

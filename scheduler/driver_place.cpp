@@ -95,6 +95,7 @@ Result<void> Driver::fill_free_workers() {
   std::vector<Slot> slots = slots_after_commit();
   std::ranges::reverse(slots);  // taken from the back
   note_idle(slots);
+  DETOL_TRY(grant_wishes(slots));
   DETOL_TRY(resume_waiting(slots));
   DETOL_TRY(promote(slots));
   for (bool more = true; more && !slots.empty() && !closing_;) {

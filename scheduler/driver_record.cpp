@@ -115,6 +115,8 @@ Result<void> Driver::commit() {
   for (const message::EndAck& ack : std::exchange(end_acks_, {})) parts_.pool.acknowledge(ack);
   for (const Assignment& assignment : std::exchange(assignments_, {}))
     parts_.pool.start(assignment.worker, assignment.train);
+  for (const auto& [worker, trial] : std::exchange(declined_, {}))
+    parts_.pool.decline(worker, trial);
   if (!batch_.empty()) fault_or_throw("master.answered");
   for (const Event& event : std::exchange(batch_, {})) {
     for (Observer* observer : parts_.observers) observer->happened(event, state_);

@@ -14,12 +14,13 @@
 
 namespace detol::inline scheduler {
 
-// A worker that can take a trial.
+// A worker that can take a trial, or somebody who asked for one.
 struct Slot {
   int worker = 0;
   std::string name;                                         // for the ledger
   int group_size = 1;                                       // ranks, with a device each
   double memory = std::numeric_limits<double>::infinity();  // bytes for what it trains
+  std::optional<Genome> wish = {};  // it takes this candidate, which the searcher did not propose
 };
 
 // A trial that a worker was already training when this master started.
@@ -35,6 +36,14 @@ struct Lost {
   RequeueReason reason;  // kLost, kCrashed (also if it hung) or kOutOfMemory
 };
 
+// Who asked for this trial says that it is complete, with these metrics; none: as it reported last.
+struct Scored {
+  TrialId trial = 0;
+  int attempt = 0;
+  std::vector<Metric> metrics = {};
+  bool is_early = false;  // it was ended before its full length
+};
+
 // A user asked the run to stop.
 struct StopRequest {};
 
@@ -43,8 +52,8 @@ struct Unusable {
   Error error;
 };
 
-using PoolEvent =
-    std::variant<message::Report, message::Timed, message::Ended, Lost, StopRequest, Unusable>;
+using PoolEvent = std::variant<message::Report, message::Timed, message::Ended, Scored, Lost,
+                               StopRequest, Unusable>;
 
 class Pool {
  public:
@@ -61,8 +70,11 @@ class Pool {
   // REQUIRES: the worker is free.
   virtual void start(int worker, const message::Train& train) = 0;
 
-  // Tells the worker that its Report or its Ended is durable. An EndAck, and a ReportAck with
-  // Verdict::kStop, free the worker.
+  // Tells a slot with a wish that its candidate became this trial, which needs no evaluation.
+  virtual void decline(int /*worker*/, TrialId /*trial*/) {}
+
+  // Tells the worker that its Report, its Ended or its Scored is durable. An EndAck, and a
+  // ReportAck with Verdict::kStop, free the worker.
   virtual void acknowledge(const message::ReportAck& ack) = 0;
   virtual void acknowledge(const message::EndAck& ack) = 0;
 
@@ -79,6 +91,10 @@ class Pool {
 
   // Ends the workers that are free and starts no new ones. Called again when others become free.
   virtual void retire() = 0;
+
+  // Returns whether the trial goes on when the run ends: neither its process nor its worker is this
+  // run's.
+  virtual bool outlives(TrialId) const { return false; }
 
   // Returns the events since the last call; waits for the first, at most a second or `at_most_s`.
   virtual std::vector<PoolEvent> wait(double at_most_s) = 0;

@@ -79,6 +79,9 @@ class Proposals {
   // asked at this moment, or has nothing to propose before it is told more.
   std::vector<Proposal> next(const Demand& demand);
 
+  // Returns all proposals that are ready. REQUIRES: the searcher is not at work.
+  std::vector<Proposal> take_ready() { return take(static_cast<int>(ready_.size())); }
+
   // Asks ahead of the next free worker where that pays, for at most `most` proposals.
   void prepare(const Demand& demand, int most);
 

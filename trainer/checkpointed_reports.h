@@ -10,7 +10,7 @@
 
 #include "trainer/agreement.h"
 #include "trainer/checkpoint.h"
-#include "trainer/epoch_ranking.h"
+#include "trainer/reports/epoch_ranking.h"
 #include "trainer/train.h"
 
 namespace detol::inline trainer {

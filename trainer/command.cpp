@@ -17,7 +17,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/table.h"
-#include "trainer/epoch_ranking.h"
+#include "trainer/reports/epoch_ranking.h"
 #include "trainer/programs/program.h"
 #include "trainer/programs/report_lines.h"
 

@@ -22,7 +22,7 @@
 #include "encodings/study/study_config.h"
 #include "trainer/collectives/group.h"
 #include "trainer/data/dataset.h"
-#include "trainer/epoch_ranking.h"
+#include "trainer/reports/epoch_ranking.h"
 #include "trainer/reports/algorithm_choices.h"
 #include "trainer/reports/evaluation.h"
 

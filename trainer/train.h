@@ -10,7 +10,7 @@
 #include "encodings/study/recipe.h"
 #include "trainer/backends/backend.h"
 #include "trainer/data/dataset.h"
-#include "trainer/epoch_ranking.h"
+#include "trainer/reports/epoch_ranking.h"
 #include "trainer/evaluator.h"
 
 namespace detol::inline trainer {

@@ -59,7 +59,7 @@ tl::expected<Candidate, Refused> StudyConfig::candidate(const Genome& genome,
                                                         const Task& task) const {
   if (!trains()) {
     Candidate made;
-    if (command) made.recipe.epochs = max_epochs;
+    if (ends_by_itself()) made.recipe.epochs = max_epochs;
     return made;
   }
   const json file = resolved(*template_, genome);
@@ -114,6 +114,17 @@ Result<std::vector<Genome>> initial_genomes(const StudyConfig& config) {
     genomes.push_back(std::move(genome));
   }
   return genomes;
+}
+
+Result<StudyConfig> for_new_study(const StudyConfig& config) {
+  if (!config.trains() || config.keep) return config;
+  return load_study_config(config.text, config.study, {{"training.keep", "best"}});
+}
+
+Result<StudyConfig> for_begun_study(const StudyConfig& config, std::string_view begun_with) {
+  if (!config.trains() || config.keep) return config;
+  DETOL_ASSIGN(const StudyConfig begun, load_study_config(begun_with, config.study));
+  return begun.keep == Keep::kBest ? for_new_study(config) : config;
 }
 
 }  // namespace detol::inline encoding

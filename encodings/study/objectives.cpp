@@ -27,7 +27,7 @@ class ListReader {
   // Checks the item's metric, and reads how it is measured.
   Result<std::string> metric(std::size_t i, const json& item) {
     const std::string metric = item.at("metric");
-    if (!study_.command && std::ranges::find(known_, metric) == known_.end())
+    if (!study_.ends_by_itself() && std::ranges::find(known_, metric) == known_.end())
       return error(i, "metric", unknown_name("word", metric, known_));
     DETOL_TRY(read_batch(i, item, metric));
     DETOL_TRY(read_target(i, item, metric));

@@ -59,6 +59,8 @@ class StudyLoader {
       DETOL_TRY(read_table(reader, file));
     else if (file.contains("command"))
       DETOL_TRY(read_command(reader, file));
+    else if (file.contains("external"))
+      DETOL_TRY(read_external(reader, file));
     else
       DETOL_TRY(read_training(reader, file));
     DETOL_TRY(read_objectives(file, tree_, source_, study_));
@@ -89,7 +91,9 @@ class StudyLoader {
     if (const YamlEntry* function = tree_.find("function"))
       return read_function_section(reader, function->value);
     if (tree_.find("table") != nullptr) return read_table_section(reader);
-    if (tree_.find("command") != nullptr) return read_command_section(reader);
+    for (const char* key : {"command", "external"}) {
+      if (tree_.find(key) != nullptr) return read_untrained_section(reader, key);
+    }
     DETOL_ASSIGN(const std::vector<Field> inner, encoding_fields());
     std::vector<Field> fields(study_fields().begin(), study_fields().end());
     std::ranges::find(fields, "architecture", &Field::key)->children = inner;
@@ -113,10 +117,12 @@ class StudyLoader {
     return reader.section(tree_, fields, "");
   }
 
-  Result<json> read_command_section(SchemaReader& reader) {
-    DETOL_TRY(none_of({"data", "architecture", "training"},
-                      "'command', whose program trains; put choices under 'parameters'"));
-    return reader.section(tree_, command_study_fields(), "");
+  Result<json> read_untrained_section(SchemaReader& reader, std::string_view key) {
+    DETOL_TRY(none_of(
+        {"data", "architecture", "training"},
+        fmt::format("'{}', where detol trains nothing; put choices under 'parameters'", key)));
+    return reader.section(tree_,
+                          key == "command" ? command_study_fields() : external_study_fields(), "");
   }
 
   Result<json> read_function_section(SchemaReader& reader, const YamlNode& function) {
@@ -179,8 +185,17 @@ class StudyLoader {
 
   Result<void> read_command(const SchemaReader& reader, json& file) {
     DETOL_ASSIGN(study_.command, read_command_config(tree_, file, source_));
-    study_.max_epochs = study_.command->steps > 0 ? study_.command->steps : kEndless;
-    study_.keep = file["command"].value("keep", "best") == "best" ? Keep::kBest : Keep::kLast;
+    return read_steps(reader, file, study_.command->steps, file["command"]);
+  }
+
+  Result<void> read_external(const SchemaReader& reader, json& file) {
+    study_.external = ExternalConfig{.steps = file["external"].value("steps", 0)};
+    return read_steps(reader, file, study_.external->steps, file["external"]);
+  }
+
+  Result<void> read_steps(const SchemaReader& reader, json& file, int steps, const json& section) {
+    study_.max_epochs = steps > 0 ? steps : kEndless;
+    study_.keep = section.value("keep", "best") == "best" ? Keep::kBest : Keep::kLast;
     DETOL_TRY(read_space(reader, file, {}));
     keep_template(file);
     return {};
@@ -358,27 +373,9 @@ Result<StudyConfig> load(std::string_view yaml, std::string_view name,
 
 }  // namespace
 
-bool is_study_name(std::string_view name) {
-  constexpr std::string_view kAccepted =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-  return !name.empty() && name.size() <= 100 && !name.starts_with('.') &&
-         name.find_first_not_of(kAccepted) == std::string_view::npos;
-}
-
 Result<StudyConfig> load_study_config(std::string_view yaml, std::string_view source,
                                       const std::vector<Override>& overrides) {
   return load(yaml, source, overrides, std::nullopt);
-}
-
-Result<StudyConfig> for_new_study(const StudyConfig& config) {
-  if (!config.trains() || config.keep) return config;
-  return load_study_config(config.text, config.study, {{"training.keep", "best"}});
-}
-
-Result<StudyConfig> for_begun_study(const StudyConfig& config, std::string_view begun_with) {
-  if (!config.trains() || config.keep) return config;
-  DETOL_ASSIGN(const StudyConfig begun, load_study_config(begun_with, config.study));
-  return begun.keep == Keep::kBest ? for_new_study(config) : config;
 }
 
 Result<StudyConfig> read_study_text(std::string_view yaml, std::string_view source,

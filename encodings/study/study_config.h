@@ -91,8 +91,13 @@ struct ResourceConfig {
   int attempts = 3;
 };
 
+// ExternalConfig: candidates that others evaluate, who ask for them and tell their values.
+struct ExternalConfig {
+  int steps = 0;  // of a whole trial, as they report them; 0: until it is told
+};
+
 // Candidate is a decoded genome, once the data is known. The candidate of a function or a table has
-// no network, no cost, and one epoch; that of a command the steps of its program as epochs.
+// no network, no cost, and one epoch; that of a command, or an external one, its steps as epochs.
 struct Candidate {
   Network network;
   Recipe recipe;
@@ -124,6 +129,7 @@ class StudyConfig {
   std::optional<FunctionConfig> function;  // instead of data and training
   std::optional<TableConfig> table;        // likewise
   std::optional<CommandConfig> command;    // likewise
+  std::optional<ExternalConfig> external;  // likewise
   DataConfig data;
   std::string encoding;  // architecture.type
   Constraints constraints;
@@ -169,13 +175,19 @@ class StudyConfig {
   tl::expected<Candidate, Refused> candidate(const Genome& genome, const Task& task) const;
 
   // False if candidates are looked up or computed: there is nothing to train or to export.
-  bool trains() const { return !function && !table && !command; }
+  bool trains() const { return !function && !table && !command && !external; }
 
-  // What scores the candidates of a study that does not train: "function", "table", "command".
-  std::string_view scorer() const { return table ? "table" : command ? "command" : "function"; }
+  // True if whoever evaluates a candidate says when that has ended.
+  bool ends_by_itself() const { return command || external; }
 
-  // Returns the active parameters of a command's candidate, and those with a single value.
-  // REQUIRES: command.
+  // What scores the candidates of a study that does not train: "function", "table", "command",
+  // "external".
+  std::string_view scorer() const {
+    return table ? "table" : command ? "command" : external ? "external" : "function";
+  }
+
+  // Returns the active parameters of a candidate, and those with a single value.
+  // REQUIRES: command or external.
   std::vector<std::pair<std::string, Value>> parameters(const Genome& genome) const;
 
   // Returns the candidate's key in a table: one text per column of table->key, empty where a

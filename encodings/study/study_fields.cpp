@@ -154,6 +154,21 @@ constexpr std::array kCommandStudy = {
     kBudget,
     kResourcesKey};
 
+constexpr std::array kExternal = {Field{.key = "steps", .kind = kInt, .low = 1, .high = kEndless},
+                                  Field{.key = "keep", .kind = kWord, .words = kKept}};
+
+constexpr std::array kExternalStudy = {
+    kVersion,
+    kName,
+    kSeed,
+    Field{.key = "external", .kind = kSection, .required = true, .children = kExternal},
+    Field{.key = "parameters", .kind = kChoices, .required = true},
+    Field{.key = "objectives", .kind = kList, .required = true, .children = kObjective},
+    kMetricConstraints,
+    kSearchKey,
+    kBudget,
+    kResourcesKey};
+
 constexpr std::array kFunctionStudy = {
     kVersion,
     kName,
@@ -211,7 +226,7 @@ std::vector<std::string_view> own_metrics_of(const StudyConfig& config) {
     for (const MetricColumn& one : config.table->metrics) names.push_back(one.metric);
     return names;
   }
-  if (config.command) {
+  if (config.ends_by_itself()) {
     std::vector<std::string_view> names;
     const auto add = [&names](std::string_view metric) {
       if (std::ranges::find(names, metric) == names.end()) names.push_back(metric);
@@ -256,6 +271,10 @@ std::span<const Field> table_study_fields() {
 
 std::span<const Field> command_study_fields() {
   return kCommandStudy;
+}
+
+std::span<const Field> external_study_fields() {
+  return kExternalStudy;
 }
 
 std::span<const Field> architecture_fields() {

@@ -26,13 +26,16 @@ std::span<const Field> table_study_fields();
 // Returns the keys of a file with `command`.
 std::span<const Field> command_study_fields();
 
+// Returns the keys of a file with `external`.
+std::span<const Field> external_study_fields();
+
 // Returns the keys of `architecture` that every encoding shares: type and constraints.
 std::span<const Field> architecture_fields();
 
 // Returns the value of `search.inherit`. REQUIRES: one of its words.
 Inherit inherit_from(std::string_view word);
 
-// Returns the metrics that the study's function, table or task gives, or its command is asked for,
+// Returns the metrics that the study's function, table or task gives, or whoever evaluates its candidates is asked for,
 // without costs and constraints; valid as long as `config`.
 std::vector<std::string_view> own_metrics_of(const StudyConfig& config);
 

@@ -42,4 +42,11 @@ void make_paths_absolute(YamlNode& tree, const std::filesystem::path& folder) {
   set_folder_of_command(tree);
 }
 
+bool is_study_name(std::string_view name) {
+  constexpr std::string_view kAccepted =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  return !name.empty() && name.size() <= 100 && !name.starts_with('.') &&
+         name.find_first_not_of(kAccepted) == std::string_view::npos;
+}
+
 }  // namespace detol::inline encoding

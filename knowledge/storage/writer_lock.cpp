@@ -205,10 +205,12 @@ Result<void> WriterLock::lock_study(Slot study, const std::string& name) {
 Result<void> WriterLock::take_slots(Slot study, const std::string& name) {
   const int error = set_lock(file_, F_WRLCK, slot_in_lock(study));
   if (is_held_by_another(error)) {
-    return fail(ErrorCode::kStorage,
-                fmt::format("study '{0}' is being run by {1}; stop it first (`detol study stop "
-                            "{0}`), or begin another study",
-                            name, to_text(read_slot(file_, study).writer)));
+    return tl::unexpected(
+        Error{.code = ErrorCode::kStorage,
+              .message = fmt::format("study '{0}' is being run by {1}; stop it first (`detol study "
+                                     "stop {0}`), or begin another study",
+                                     name, to_text(read_slot(file_, study).writer)),
+              .system_error = EWOULDBLOCK});
   }
   if (error != 0) return not_locked(path_, error);
   const int also = set_lock_soon(database_, F_WRLCK, slot_in_database(study));

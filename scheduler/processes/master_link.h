@@ -20,6 +20,7 @@
 #include "core/clock.h"
 #include "core/result.h"
 #include "scheduler/message.h"
+#include "trainer/evaluator.h"
 #include "scheduler/processes/socket.h"
 
 namespace detol::inline scheduler {

@@ -37,7 +37,7 @@ Result<std::unique_ptr<Pruner>> make_pruner(std::string_view name, const PrunerS
     return fail(ErrorCode::kUsage, unknown_name("pruner", name, names_of(pruners())));
   if (row->needs_length && settings.max_epochs >= kEndless)
     return fail(ErrorCode::kInput,
-                fmt::format("{} must know how long a whole trial is: say command.steps", name));
+                fmt::format("{} must know how long a whole trial is: say the steps", name));
   return row->make(settings);
 }
 

@@ -6,7 +6,7 @@
 
 #include "tests/trainer/report_bits.h"
 #include "tests/trainer/trial_runs.h"
-#include "trainer/epoch_ranking.h"
+#include "trainer/reports/epoch_ranking.h"
 
 namespace detol {
 namespace {

@@ -1,11 +1,9 @@
-#include "trainer/epoch_ranking.h"
+#include "trainer/reports/epoch_ranking.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
-
-#include "trainer/evaluator.h"
 
 namespace detol::inline trainer {
 namespace {

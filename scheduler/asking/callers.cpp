@@ -1,0 +1,381 @@
+#include "scheduler/asking/callers.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+
+#include "core/host.h"
+#include "core/table.h"
+
+namespace detol::inline scheduler {
+namespace {
+
+constexpr double kLookForLostS = 5;
+
+// Returns whether the caller's process may still be there; processes of other machines may.
+bool may_live(std::string_view caller) {
+  const std::string here = fmt::format("{} {}/", kNoCaller, host_name());
+  if (!caller.starts_with(here)) return true;
+  pid_t pid = 0;
+  const std::string_view digits = caller.substr(here.size());
+  std::from_chars(digits.data(), digits.data() + digits.size(), pid);
+  return pid > 0 && (::kill(pid, 0) == 0 || errno == EPERM);
+}
+
+bool is_caller(std::string_view worker) {
+  return worker == kNoCaller || worker.starts_with(fmt::format("{} ", kNoCaller));
+}
+
+double value_in(const std::vector<Metric>& metrics, std::string_view name) {
+  const auto found = std::ranges::find(metrics, name, &Metric::name);
+  return found == metrics.end() ? std::nan("") : found->value;
+}
+
+}  // namespace
+
+std::string this_caller() {
+  return fmt::format("{} {}/{}", kNoCaller, host_name(), ::getpid());
+}
+
+Callers::Callers(const StudyConfig& config, Clock& clock, std::function<void()> wake)
+    : config_(config), clock_(clock), wake_(std::move(wake)), held_at_s_(clock.now_s()) {}
+
+void Callers::attach(const StudyState& state, std::span<const Event> events) {
+  state_ = &state;
+  std::map<TrialId, Outstanding> last;
+  for (const Event& event : events) {
+    if (const auto* started = std::get_if<event::Started>(&event))
+      last[started->trial] = {started->attempt, started->worker};
+  }
+  for (const TrialId id : state.in_state(TrialState::kRunning)) {
+    const Outstanding& one = last[id];
+    if (is_caller(one.caller) && one.caller != self_ && may_live(one.caller))
+      outstanding_[id] = one;
+  }
+}
+
+void Callers::post(std::function<void()> call) {
+  {
+    const std::lock_guard lock(mutex_);
+    posted_.push_back(std::move(call));
+  }
+  posted_something_.notify_one();
+  if (wake_) wake_();
+}
+
+void Callers::ask(Ask ask, Answer<AskAnswer> answer) {
+  post([this, ask = std::move(ask), answer = std::move(answer)]() mutable {
+    if (ended_) return answer(tl::unexpected(*ended_));
+    Pending pending{.ask = std::move(ask), .answer = std::move(answer)};
+    if (pending.ask.wish) pending.ask.count = 1;
+    for (int i = 0; i < pending.ask.count; ++i) pending.slots.push_back(next_slot_++);
+    asks_.push_back(std::move(pending));
+    if (asks_.back().slots.empty()) this->answer(std::prev(asks_.end()));
+  });
+}
+
+void Callers::report(StepReport report, Answer<bool> answer) {
+  post([this, report = std::move(report), answer = std::move(answer)]() mutable {
+    if (ended_) return answer(tl::unexpected(*ended_));
+    take(std::move(report), std::move(answer));
+  });
+}
+
+void Callers::tell(Told told, Answer<TrialState> answer) {
+  post([this, told = std::move(told), answer = std::move(answer)]() mutable {
+    if (ended_) return answer(tl::unexpected(*ended_));
+    take(std::move(told), std::move(answer));
+  });
+}
+
+void Callers::with_state(Answer<const StudyState*> answer) {
+  post([this, answer = std::move(answer)] {
+    if (ended_) return answer(tl::unexpected(*ended_));
+    answer(state_);
+  });
+}
+
+// Returns the trial that a caller has; nullptr if it is over.
+Result<Callers::Outstanding*> Callers::find(TrialId trial, int attempt) {
+  const TrialRecord* record = state_->find(trial);
+  if (record == nullptr)
+    return fail(ErrorCode::kUsage, fmt::format("study {} has no trial {}", config_.study, trial));
+  const auto found = outstanding_.find(trial);
+  if (found != outstanding_.end() && (attempt == 0 || attempt == found->second.attempt))
+    return &found->second;
+  if (record->is_over()) return nullptr;
+  const bool waits = record->state == TrialState::kWaiting;
+  return fail(ErrorCode::kUsage,
+              fmt::format("trial {} {}", trial,
+                          waits ? "waits to be asked for again: whoever had it was gone"
+                          : found != outstanding_.end()
+                              ? "was given to another caller meanwhile"
+                              : fmt::format("is evaluated by worker {}", record->worker)));
+}
+
+// Checks that all metrics that the study weighs are there.
+Result<void> Callers::check(const std::vector<Metric>& metrics) const {
+  for (const std::string_view name : metric_names(config_)) {
+    if (name == kViolationMetric) continue;
+    if (std::ranges::find(metrics, name, &Metric::name) == metrics.end())
+      return fail(ErrorCode::kUsage, fmt::format("the metric {} is missing", name));
+  }
+  return {};
+}
+
+bool Callers::is_best(const TrialRecord& trial, const std::vector<Metric>& metrics) const {
+  if (config_.keep != Keep::kBest || trial.epochs == 0) return true;
+  double violation = 0;
+  for (const MetricConstraint& one : config_.metric_constraints)
+    violation += violation_of(one, value_in(metrics, one.metric));
+  if ((violation > 0) != trial.breaks_constraints) return trial.breaks_constraints;
+  const Objective& first = config_.objectives.front();
+  return is_better(first.direction, value_in(metrics, first.metric), trial.values.front());
+}
+
+void Callers::take(StepReport report, Answer<bool> answer) {
+  if (const auto is_there = check(report.metrics); !is_there)
+    return answer(tl::unexpected(is_there.error()));
+  const auto found = find(report.trial, report.attempt);
+  if (!found) return answer(tl::unexpected(found.error()));
+  if (*found == nullptr) return answer(true);
+  const auto waiting = reports_.lower_bound({report.trial, 0});
+  if (waiting != reports_.end() && waiting->first.first == report.trial)
+    return this->report(std::move(report), std::move(answer));  // after the answer to that one
+  const TrialRecord& trial = *state_->find(report.trial);
+  const int attempt = (*found)->attempt;
+  for (const Objective& objective : config_.objectives) {
+    if (std::isfinite(value_in(report.metrics, objective.metric))) continue;
+    return take({.trial = report.trial,
+                 .attempt = attempt,
+                 .outcome = Told::Failure{Cause::kDiverged,
+                                          fmt::format("{} is no number", objective.metric)}},
+                [answer = std::move(answer)](const Result<TrialState>& state) {
+                  answer(state.map([](TrialState) { return true; }));
+                });
+  }
+  const int step = report.step > 0 ? report.step : static_cast<int>(trial.epochs) + 1;
+  const bool best = is_best(trial, report.metrics);
+  reports_.emplace(std::pair(report.trial, step), std::move(answer));
+  events_.push_back(message::Report{
+      .trial = report.trial,
+      .attempt = attempt,
+      .report = {.epoch = step, .metrics = std::move(report.metrics), .is_best = best}});
+}
+
+void Callers::take(Told told, Answer<TrialState> answer) {
+  const auto found = find(told.trial, told.attempt);
+  if (!found) return answer(tl::unexpected(found.error()));
+  if (*found == nullptr) return answer(state_->find(told.trial)->state);
+  const int attempt = (*found)->attempt;
+  message::Ended ended{.trial = told.trial, .attempt = attempt, .evaluation = {}};
+  ended.evaluation.end = Evaluation::End::kFailed;
+  if (const auto* metrics = std::get_if<std::vector<Metric>>(&told.outcome)) {
+    if (const auto is_there = check(*metrics); !is_there)
+      return answer(tl::unexpected(is_there.error()));
+    const auto bad = std::ranges::find_if(config_.objectives, [&](const Objective& objective) {
+      return !std::isfinite(value_in(*metrics, objective.metric));
+    });
+    ended.evaluation.cause = Cause::kDiverged;
+    if (bad == config_.objectives.end())
+      events_.push_back(Scored{told.trial, attempt, *metrics});
+    else
+      ended.evaluation.reason = fmt::format("{} is no number", bad->metric);
+    if (bad != config_.objectives.end()) events_.push_back(std::move(ended));
+  } else if (auto* failure = std::get_if<Told::Failure>(&told.outcome)) {
+    ended.evaluation.cause = failure->cause;
+    ended.evaluation.reason = std::move(failure->reason);
+    events_.push_back(std::move(ended));
+  } else if (std::holds_alternative<Told::Pruned>(told.outcome)) {
+    if (state_->find(told.trial)->epochs == 0)
+      return answer(fail(ErrorCode::kUsage,
+                         fmt::format("trial {} is not pruned: it has reported nothing yet; tell "
+                                     "its value, or that it failed",
+                                     told.trial)));
+    events_.push_back(Scored{.trial = told.trial, .attempt = attempt, .is_early = true});
+  } else {
+    ended.evaluation.end = Evaluation::End::kSuspended;
+    events_.push_back(std::move(ended));
+  }
+  tells_.emplace(told.trial, std::move(answer));
+}
+
+void Callers::look_for_lost() {
+  if (clock_.now_s() - looked_s_ < kLookForLostS) return;
+  looked_s_ = clock_.now_s();
+  for (auto one = outstanding_.begin(); one != outstanding_.end();) {
+    const auto next = std::next(one);
+    if (one->second.caller != self_ && !may_live(one->second.caller)) {
+      events_.push_back(Lost{
+          one->first, one->second.attempt, {RequeueCause::kLost, "whoever asked for it is gone"}});
+      forget(one->first);
+    }
+    one = next;
+  }
+}
+
+std::vector<PoolEvent> Callers::collect() {
+  std::vector<std::function<void()>> calls;
+  {
+    const std::lock_guard lock(mutex_);
+    calls.swap(posted_);
+    is_woken_ = false;
+  }
+  for (const auto& call : calls) call();
+  look_for_lost();
+  return std::exchange(events_, {});
+}
+
+std::vector<PoolEvent> Callers::wait(double at_most_s) {
+  if (!wake_ && events_.empty()) {
+    std::unique_lock lock(mutex_);
+    posted_something_.wait_for(lock, std::chrono::duration<double>(at_most_s),
+                               [this] { return !posted_.empty() || is_woken_; });
+  }
+  return collect();
+}
+
+void Callers::wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_woken_ = true;
+  }
+  posted_something_.notify_one();
+  if (wake_) wake_();
+}
+
+std::vector<Claim> Callers::claims() {
+  std::vector<Claim> claims;
+  for (const auto& [trial, one] : outstanding_) claims.push_back({trial, one.attempt});
+  return claims;
+}
+
+std::vector<Slot> Callers::free() {
+  std::vector<Slot> slots;
+  for (const Pending& pending : asks_) {
+    for (const int slot : pending.slots)
+      slots.push_back({.worker = slot, .name = pending.ask.caller, .wish = pending.ask.wish});
+  }
+  return slots;
+}
+
+Callers::Asks::iterator Callers::asker(int worker) {
+  return std::ranges::find_if(asks_, [worker](const Pending& pending) {
+    return std::ranges::find(pending.slots, worker) != pending.slots.end();
+  });
+}
+
+void Callers::answer(Asks::iterator ask) {
+  Pending done = std::move(*ask);
+  asks_.erase(ask);
+  done.answer(std::move(done.got));
+}
+
+void Callers::give(int worker, AskedTrial trial) {
+  const auto ask = asker(worker);
+  std::erase(ask->slots, worker);
+  ask->got.trials.push_back(std::move(trial));
+  if (ask->slots.empty()) answer(ask);
+}
+
+void Callers::start(int worker, const message::Train& train) {
+  held_s();
+  outstanding_[train.trial] = {train.attempt, asker(worker)->ask.caller};
+  give(worker, {.trial = train.trial,
+                .attempt = train.attempt,
+                .seed = train.seed,
+                .epochs = train.acknowledged,
+                .folder = train.folder,
+                .genome = state_->find(train.trial)->trial.genome});
+}
+
+void Callers::decline(int worker, TrialId trial) {
+  const TrialRecord& record = *state_->find(trial);
+  give(worker, {.trial = trial, .genome = record.trial.genome, .known = record.state});
+}
+
+void Callers::acknowledge(const message::ReportAck& ack) {
+  const bool ends = ack.verdict != Verdict::kContinue;
+  if (ends) forget(ack.trial);
+  const auto found = reports_.find({ack.trial, ack.epochs});
+  if (found == reports_.end()) return;
+  const auto answer = std::move(found->second);
+  reports_.erase(found);
+  answer(ends);
+}
+
+void Callers::acknowledge(const message::EndAck& ack) {
+  const auto found = outstanding_.find(ack.trial);
+  if (found != outstanding_.end() && found->second.attempt == ack.attempt) forget(ack.trial);
+  const auto [first, last] = tells_.equal_range(ack.trial);
+  std::vector<Answer<TrialState>> answers;
+  for (auto one = first; one != last; ++one) answers.push_back(std::move(one->second));
+  tells_.erase(first, last);
+  for (const auto& answer : answers) answer(state_->find(ack.trial)->state);
+}
+
+void Callers::forget(TrialId trial) {
+  held_s();
+  outstanding_.erase(trial);
+}
+
+void Callers::drop(TrialId trial) {
+  forget(trial);
+}
+
+void Callers::suspend() {
+  if (!is_closing_) return;  // a function cannot be interrupted: it may tell its value yet
+  for (const auto& [trial, one] : outstanding_) {
+    if (one.caller != self_) continue;
+    message::Ended ended{.trial = trial, .attempt = one.attempt, .evaluation = {}};
+    ended.evaluation.end = Evaluation::End::kSuspended;
+    events_.push_back(std::move(ended));
+  }
+}
+
+bool Callers::outlives(TrialId trial) const {
+  const auto found = outstanding_.find(trial);
+  return found != outstanding_.end() && found->second.caller != self_;
+}
+
+double Callers::held_s() {
+  const double now_s = clock_.now_s();
+  held_s_ += static_cast<double>(outstanding_.size()) * (now_s - held_at_s_);
+  held_at_s_ = now_s;
+  return held_s_;
+}
+
+int Callers::workers() {
+  std::size_t slots = 0;
+  for (const Pending& pending : asks_) slots += pending.slots.size();
+  return std::max(1, static_cast<int>(outstanding_.size() + slots));
+}
+
+void Callers::settle(const Driver& driver) {
+  const Driver::Supply supply = asks_.empty() ? Driver::Supply::kComing : driver.supply();
+  if (supply == Driver::Supply::kComing) return;
+  for (auto ask = asks_.begin(); ask != asks_.end();) {
+    const auto next = std::next(ask);
+    const bool is_none = supply == Driver::Supply::kNone;
+    if (is_none) ask->got.none = driver.why_none();
+    if (is_none || !ask->ask.waits || !ask->got.trials.empty()) answer(ask);
+    ask = next;
+  }
+}
+
+void Callers::end(const Error& error) {
+  ended_ = error;
+  collect();
+  const auto failed = tl::unexpected(error);
+  for (Pending& pending : std::exchange(asks_, {})) pending.answer(failed);
+  for (auto& [key, answer] : std::exchange(reports_, {})) answer(failed);
+  for (auto& [trial, answer] : std::exchange(tells_, {})) answer(failed);
+}
+
+}  // namespace detol::inline scheduler

@@ -1,0 +1,170 @@
+#pragma once
+
+// Callers: the Pool of those who ask for trials, evaluate them themselves and tell what they are
+// worth.
+//
+// A call is posted from any thread and answered on the driver's thread, once what it changes is
+// durable; an answer must not block. Calls that wait for the same turn of the driver become durable
+// together. A trial that was asked for belongs to its caller until it is told, ended by the pruner,
+// or its caller's process on this machine is gone: then it waits for whoever asks next.
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/result.h"
+#include "encodings/study/study_config.h"
+#include "scheduler/asking/asked_trial.h"
+#include "scheduler/driver.h"
+#include "scheduler/pool.h"
+
+namespace detol::inline scheduler {
+
+// Returns the name of this process as a caller, for the ledger: "ask host/1234".
+std::string this_caller();
+
+// The caller whose trials wait for their values, however long that takes: the command line.
+inline constexpr std::string_view kNoCaller = "ask";
+
+struct Ask {
+  int count = 1;
+  std::string caller = std::string(kNoCaller);
+  bool waits = false;  // for outcomes of other trials, where the searcher needs them first
+  std::optional<Genome> wish = {};  // of one trial: this candidate
+};
+
+struct AskAnswer {
+  std::vector<AskedTrial> trials;  // fewer than asked for: tell more first
+  std::string none = {};           // why there are no more trials in this run; empty: there may be
+};
+
+// What a trial reported after a step.
+struct StepReport {
+  TrialId trial = 0;
+  int attempt = 0;  // 0: the current one
+  int step = 0;     // 0: the one after the last
+  std::vector<Metric> metrics;
+};
+
+// What a trial is worth, or why it ended without that.
+struct Told {
+  struct Failure {
+    Cause cause = Cause::kCrashed;
+    std::string reason;
+  };
+  struct Pruned {};    // worth what it reported
+  struct Released {};  // it waits for another caller
+  TrialId trial = 0;
+  int attempt = 0;  // 0: the current one
+  std::variant<std::vector<Metric>, Failure, Pruned, Released> outcome;
+};
+
+class Callers final : public Pool {
+ public:
+  template <typename T>
+  using Answer = std::function<void(Result<T>)>;
+
+  // Both outlive this object. `wake` is called from any thread when a call was posted; null: wait()
+  // waits for calls itself.
+  Callers(const StudyConfig& config, Clock& clock, std::function<void()> wake = nullptr);
+
+  // Takes the state in which calls are judged, and from a study's events the trials that callers
+  // still have. Called once, after the replay.
+  void attach(const StudyState& state, std::span<const Event> events);
+
+  // Calls, from any thread. Errors (kUsage): no such trial, not the caller's, a metric is missing.
+  void ask(Ask ask, Answer<AskAnswer> answer);
+  void report(StepReport report, Answer<bool> answer);  // true: the trial has ended, stop it
+  void tell(Told told, Answer<TrialState> answer);      // a trial that is over stays as it is
+
+  // Gives the study's state, in which everything is durable that was answered.
+  void with_state(Answer<const StudyState*> answer);
+
+  // Answers the asks that get no more for now. Called after every turn.
+  void settle(const Driver& driver);
+
+  // From now on suspend() gives up the trials of this process.
+  void begin_closing() { is_closing_ = true; }
+
+  // Answers all calls, also those to come, with the error.
+  void end(const Error& error);
+
+  std::vector<Claim> claims() override;
+  std::vector<Slot> free() override;
+  std::optional<Slot> slot_after(TrialId, int) override { return std::nullopt; }
+  void start(int worker, const message::Train& train) override;
+  void decline(int worker, TrialId trial) override;
+  void acknowledge(const message::ReportAck& ack) override;
+  void acknowledge(const message::EndAck& ack) override;
+  void drop(TrialId trial) override;
+  void suspend() override;
+  void retire() override {}
+  bool outlives(TrialId trial) const override;
+  std::vector<PoolEvent> wait(double at_most_s) override;
+  void wake() override;
+  double held_s() override;
+  int devices() override { return static_cast<int>(outstanding_.size()); }
+  int workers() override;
+  double most_memory() override { return std::numeric_limits<double>::infinity(); }
+
+ private:
+  struct Pending {
+    Ask ask;
+    Answer<AskAnswer> answer;
+    std::vector<int> slots = {};  // for trials that it has not got yet
+    AskAnswer got = {};
+  };
+  struct Outstanding {
+    int attempt = 0;
+    std::string caller;
+  };
+  using Asks = std::list<Pending>;
+
+  void post(std::function<void()> call);
+  std::vector<PoolEvent> collect();
+  void take(StepReport report, Answer<bool> answer);
+  void take(Told told, Answer<TrialState> answer);
+  Result<Outstanding*> find(TrialId trial, int attempt);
+  Result<void> check(const std::vector<Metric>& metrics) const;
+  bool is_best(const TrialRecord& trial, const std::vector<Metric>& metrics) const;
+  Asks::iterator asker(int worker);
+  void answer(Asks::iterator ask);
+  void give(int worker, AskedTrial trial);
+  void forget(TrialId trial);
+  void look_for_lost();
+
+  const StudyConfig& config_;
+  Clock& clock_;
+  const std::function<void()> wake_;
+  const StudyState* state_ = nullptr;
+  const std::string self_ = this_caller();
+
+  std::mutex mutex_;  // of these three
+  std::condition_variable posted_something_;
+  std::vector<std::function<void()>> posted_;
+  bool is_woken_ = false;
+
+  Asks asks_;
+  int next_slot_ = 0;
+  std::map<TrialId, Outstanding> outstanding_;
+  std::multimap<std::pair<TrialId, double>, Answer<bool>> reports_;  // by epochs
+  std::multimap<TrialId, Answer<TrialState>> tells_;
+  std::vector<PoolEvent> events_;
+  std::optional<Error> ended_;
+  bool is_closing_ = false;
+  double looked_s_ = 0;  // for callers that are gone
+  double held_s_ = 0;    // until held_at_s_
+  double held_at_s_ = 0;
+};
+
+}  // namespace detol::inline scheduler

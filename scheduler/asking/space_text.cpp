@@ -1,0 +1,96 @@
+#include "scheduler/asking/space_text.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+namespace detol::inline scheduler {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const Value& value) {
+  return std::visit([](const auto& held) { return Json(held); }, value);
+}
+
+Json json_of(const std::vector<Value>& values) {
+  Json list = Json::array();
+  for (const Value& value : values) list.push_back(json_of(value));
+  return list;
+}
+
+Json json_of(const Domain& domain) {
+  Json json;
+  switch (domain.kind) {
+    case DomainKind::kFloat:
+      json = {{"type", "float"}, {"low", domain.low}, {"high", domain.high}};
+      break;
+    case DomainKind::kInt:
+      json = {{"type", "int"},
+              {"low", static_cast<std::int64_t>(domain.low)},
+              {"high", static_cast<std::int64_t>(domain.high)}};
+      break;
+    case DomainKind::kCategorical:
+      json = {{"type", "categorical"}, {"choices", json_of(domain.choices)}};
+      break;
+    case DomainKind::kBool:
+      json = {{"type", "bool"}};
+      break;
+  }
+  const bool is_int = domain.kind == DomainKind::kInt;
+  if (domain.step > (is_int ? 1 : 0))
+    json["step"] = is_int ? Json(static_cast<std::int64_t>(domain.step)) : Json(domain.step);
+  if (domain.log) json["log"] = true;
+  if (domain.ordered) json["ordered"] = true;
+  if (domain.when) json["when"] = {{domain.when->parent, json_of(domain.when->values)}};
+  return json;
+}
+
+// Returns the option as the space file has it: a number or a word.
+Json json_of(const std::string& option) {
+  double number = 0;
+  const char* end = option.data() + option.size();
+  const auto [next, error] = std::from_chars(option.data(), end, number);
+  if (error == std::errc() && next == end) return Json::parse(option, nullptr, false);
+  return option;
+}
+
+Json named(const std::string& name, const std::map<std::string, std::string>& options) {
+  Json json = {{"name", name}};
+  for (const auto& [key, value] : options) json[key] = json_of(value);
+  return json;
+}
+
+}  // namespace
+
+Result<StudyConfig> external_config(const Space& space, const StudyOptions& options) {
+  Json parameters = Json::object();
+  for (const Domain& domain : space.domains()) parameters[domain.name] = json_of(domain);
+  Json objectives = Json::array();
+  for (const Objective& one : options.objectives) {
+    const bool is_minimised = one.direction == Direction::kMinimize;
+    objectives.push_back(
+        {{"metric", one.metric}, {"direction", is_minimised ? "minimize" : "maximize"}});
+  }
+  Json external = Json::object();
+  if (options.steps > 0) external["steps"] = options.steps;
+  Json file = {{"version", 1},
+               {"study", options.name},
+               {"seed", options.seed},
+               {"external", std::move(external)},
+               {"parameters", std::move(parameters)},
+               {"objectives", std::move(objectives)},
+               {"search",
+                {{"algorithm", named(options.algorithm, options.algorithm_options)},
+                 {"pruner", named(options.pruner, options.pruner_options)}}}};
+  if (!options.warm_start) file["search"]["warm_start"] = "none";
+  for (const auto& trial : options.initial_trials) {
+    Json candidate = Json::object();
+    for (const auto& [name, value] : trial) candidate[name] = json_of(value);
+    file["search"]["initial_trials"].push_back(std::move(candidate));
+  }
+  return load_study_config(file.dump(), fmt::format("study {}", options.name));
+}
+
+}  // namespace detol::inline scheduler

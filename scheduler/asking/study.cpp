@@ -1,0 +1,201 @@
+#include "scheduler/asking/study.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <exception>
+#include <future>
+#include <mutex>
+#include <thread>
+
+#include "scheduler/asking/space_text.h"
+#include "scheduler/asking/study_service.h"
+
+namespace detol::inline scheduler {
+namespace {
+
+// Makes a call and waits for its answer.
+template <typename T, typename Call>
+Result<T> answer_of(const Call& call) {
+  const auto promise = std::make_shared<std::promise<Result<T>>>();
+  auto answer = promise->get_future();
+  call([promise](Result<T> value) { promise->set_value(std::move(value)); });
+  return answer.get();
+}
+
+}  // namespace
+
+struct Study::Parts {
+  std::unique_ptr<StudyService> service;
+  std::string caller = this_caller();
+
+  std::mutex mutex;  // of these two
+  std::optional<Error> error;
+  std::string why;                    // optimize() has ended
+  std::atomic<bool> is_over = false;  // the threads of optimize() take no more trials
+
+  Callers& callers() { return service->callers(); }
+  Result<std::vector<Metric>> metrics(const Values& values) const;
+  void fail_with(const Error& failure);
+  Result<AskAnswer> ask(Ask request);
+};
+
+Result<std::vector<Metric>> Study::Parts::metrics(const Values& values) const {
+  const std::vector<Objective>& objectives = service->config().objectives;
+  if (values.numbers.size() != objectives.size())
+    return fail(ErrorCode::kUsage, fmt::format("{} values for {} objectives", values.numbers.size(),
+                                               objectives.size()));
+  std::vector<Metric> metrics;
+  for (std::size_t i = 0; i < objectives.size(); ++i)
+    metrics.push_back({objectives[i].metric, values.numbers[i]});
+  return metrics;
+}
+
+void Study::Parts::fail_with(const Error& failure) {
+  const std::lock_guard lock(mutex);
+  if (!error) error = failure;
+  is_over = true;
+}
+
+Result<AskAnswer> Study::Parts::ask(Ask request) {
+  request.caller = caller;
+  return answer_of<AskAnswer>(
+      [&](auto answer) { callers().ask(std::move(request), std::move(answer)); });
+}
+
+Study::Study(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Study::Study(Study&&) noexcept = default;
+Study::~Study() = default;
+
+Result<std::vector<AskedTrial>> Study::ask(int count) {
+  DETOL_ASSIGN(AskAnswer got, parts_->ask({.count = count}));
+  if (got.trials.empty() && !got.none.empty()) return fail(ErrorCode::kEmpty, got.none);
+  return std::move(got.trials);
+}
+
+Result<AskedTrial> Study::ask_for(const std::vector<std::pair<std::string, Value>>& candidate) {
+  DETOL_ASSIGN(Genome genome, parts_->service->config().space.genome(candidate));
+  DETOL_ASSIGN(AskAnswer got, parts_->ask({.wish = std::move(genome)}));
+  if (got.trials.empty()) return fail(ErrorCode::kEmpty, got.none);
+  return std::move(got.trials.front());
+}
+
+Result<bool> Study::report(const AskedTrial& trial, int step, const Values& values) {
+  DETOL_ASSIGN(auto metrics, parts_->metrics(values));
+  return answer_of<bool>([&](auto answer) {
+    parts_->callers().report({.trial = trial.trial,
+                              .attempt = trial.attempt,
+                              .step = step,
+                              .metrics = std::move(metrics)},
+                             std::move(answer));
+  });
+}
+
+Result<void> Study::tell(const AskedTrial& trial, const Values& values) {
+  DETOL_ASSIGN(auto metrics, parts_->metrics(values));
+  return answer_of<TrialState>([&](auto answer) {
+           parts_->callers().tell({trial.trial, trial.attempt, std::move(metrics)},
+                                  std::move(answer));
+         })
+      .map([](TrialState) {});
+}
+
+Result<void> Study::tell_failed(const AskedTrial& trial, const std::string& reason) {
+  return answer_of<TrialState>([&](auto answer) {
+           parts_->callers().tell(
+               {trial.trial, trial.attempt, Told::Failure{Cause::kCrashed, reason}},
+               std::move(answer));
+         })
+      .map([](TrialState) {});
+}
+
+Result<std::optional<BestTrial>> Study::best() {
+  return answer_of<std::optional<BestTrial>>([&](auto answer) {
+    parts_->callers().with_state([answer = std::move(answer)](const Result<const StudyState*>& at) {
+      if (!at) return answer(tl::unexpected(at.error()));
+      const TrialRecord* best = (*at)->best();
+      if (best == nullptr) return answer(std::optional<BestTrial>());
+      answer(BestTrial{best->trial.id, best->trial.genome, best->values});
+    });
+  });
+}
+
+const std::string& Study::name() const {
+  return parts_->service->config().study;
+}
+
+Result<std::string> Study::close() {
+  return parts_->service->close();
+}
+
+// Evaluates trials until there are none. The value of a trial needs no answer: it is durable with
+// the next ask of this thread.
+void Study::evaluate(const Function& function) {
+  while (!parts_->is_over) {
+    auto got = parts_->ask({.waits = true});
+    if (!got) return parts_->fail_with(got.error());
+    if (got->trials.empty()) {
+      const std::lock_guard lock(parts_->mutex);
+      parts_->why = got->none;
+      return;
+    }
+    TrialContext context(*this, std::move(got->trials.front()));
+    Told told{context.trial_.trial, context.trial_.attempt, {}};
+    try {
+      auto metrics = parts_->metrics(function(context));
+      if (!metrics) return parts_->fail_with(metrics.error());
+      told.outcome = *std::move(metrics);
+    } catch (const std::exception& error) {
+      told.outcome = Told::Failure{Cause::kCrashed, error.what()};
+    }
+    parts_->callers().tell(std::move(told), [this](const Result<TrialState>& state) {
+      if (!state) parts_->fail_with(state.error());
+    });
+  }
+}
+
+Result<std::string> Study::optimize(const Function& function, const OptimizeOptions& options) {
+  parts_->is_over = false;
+  const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  std::vector<std::thread> threads;
+  for (int i = 0; i < (options.threads > 0 ? options.threads : cores); ++i)
+    threads.emplace_back([this, &function] { evaluate(function); });
+  for (std::thread& thread : threads) thread.join();
+  const std::lock_guard lock(parts_->mutex);
+  if (parts_->error) return tl::unexpected(*std::exchange(parts_->error, std::nullopt));
+  return parts_->why;
+}
+
+bool TrialContext::report(int step, const Values& values) {
+  if (should_stop_) return true;
+  const Result<bool> ended = study_.report(trial_, step, values);
+  if (!ended) study_.parts_->fail_with(ended.error());
+  return should_stop_ = ended.value_or(true);
+}
+
+std::filesystem::path TrialContext::checkpoint() const {
+  const std::filesystem::path folder = trial_.folder;
+  std::error_code ignored;
+  std::filesystem::create_directories(folder, ignored);
+  return folder / "checkpoint";
+}
+
+Result<Study> open_study(const Space& space, const StudyOptions& options) {
+  DETOL_ASSIGN(const StudyConfig config, external_config(space, options));
+  auto parts = std::make_unique<Study::Parts>();
+  DETOL_ASSIGN(parts->service,
+               StudyService::open(config, {.storage = options.storage, .budget = options.budget}));
+  return Study(std::move(parts));
+}
+
+Result<BestTrial> optimize(const Space& space, const Function& function,
+                           const StudyOptions& options, const OptimizeOptions& how) {
+  DETOL_ASSIGN(Study study, open_study(space, options));
+  DETOL_TRY(study.optimize(function, how));
+  DETOL_ASSIGN(const auto best, study.best());
+  DETOL_TRY(study.close());
+  if (!best) return fail(ErrorCode::kEmpty, "no trial has a value");
+  return *best;
+}
+
+}  // namespace detol::inline scheduler

@@ -1,0 +1,240 @@
+#include "scheduler/asking/study_service.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "core/clock.h"
+#include "core/file.h"
+#include "knowledge/artefacts.h"
+#include "knowledge/ledger.h"
+#include "scheduler/driver.h"
+#include "scheduler/pruners/pruner.h"
+#include "scheduler/warm_start.h"
+
+namespace detol::inline scheduler {
+namespace {
+
+constexpr auto kTryAgain =
+    std::chrono::milliseconds(5);  // to lock a study that another process has
+
+// Calls `open` until it succeeds, fails for another reason than another process, or patience is
+// over.
+template <typename Open>
+auto patiently(const StudyServiceSettings& settings, const Open& open) {
+  const double until_s = system_clock().now_s() + settings.patience_s;
+  for (;;) {
+    auto opened = open();
+    if (opened) return opened;
+    const bool is_locked = opened.error().system_error == EWOULDBLOCK;
+    const bool was_begun_meanwhile = opened.error().code == ErrorCode::kStudy &&
+                                     settings.if_exists == IfExists::kResume &&
+                                     !settings.must_exist;
+    const bool is_over = system_clock().now_s() >= until_s;
+    if (is_over || (!is_locked && !was_begun_meanwhile)) return opened;
+    std::this_thread::sleep_for(kTryAgain);
+  }
+}
+
+std::mutex& mutex_of_databases() {
+  static std::mutex one;
+  return one;
+}
+
+std::set<std::string>& open_databases() {
+  static std::set<std::string> names;
+  return names;
+}
+
+}  // namespace
+
+// Database: one that a study of this process has opened. The locks of a database are of the
+// process, so that a second ledger would take away the first one's.
+class StudyService::Database {
+ public:
+  static Result<std::unique_ptr<Database>> claim(const std::filesystem::path& path) {
+    std::error_code ignored;
+    std::string name = std::filesystem::weakly_canonical(path, ignored).string();
+    const std::lock_guard lock(mutex_of_databases());
+    if (!open_databases().insert(name).second)
+      return fail(ErrorCode::kUsage,
+                  fmt::format("this process has a study of {} open already; close that one first, "
+                              "or keep this one in another file",
+                              path.string()));
+    return std::unique_ptr<Database>(new Database(std::move(name)));
+  }
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+  ~Database() {
+    const std::lock_guard lock(mutex_of_databases());
+    open_databases().erase(name_);
+  }
+
+ private:
+  explicit Database(std::string name) : name_(std::move(name)) {}
+
+  const std::string name_;
+};
+
+struct StudyService::Parts {
+  explicit Parts(std::unique_ptr<Database> opened, const StudyConfig& of)
+      : database(std::move(opened)), config(of) {}
+
+  std::unique_ptr<Database> database;
+  StudyConfig config;
+  std::unique_ptr<Ledger> ledger;
+  StudyRecord record;
+  std::vector<Event> events;  // of earlier runs; emptied after the replay
+  std::unique_ptr<Searcher> searcher, fallback;
+  std::unique_ptr<Pruner> pruner;
+  std::optional<Callers> callers;
+  std::optional<Driver> driver;
+  std::atomic<bool> is_closing = false;
+  Result<std::string> end = std::string();  // written by the thread
+
+  Result<void> open_ledger(const StudyServiceSettings& settings);
+  Result<void> make_driver(const StudyServiceSettings& settings);
+  Result<std::string> run();
+};
+
+Result<void> StudyService::Parts::open_ledger(const StudyServiceSettings& settings) {
+  DETOL_ASSIGN(ledger, Ledger::open(settings.storage));
+  DETOL_ASSIGN(const ResolvedStudy resolved,
+               resolve_study(*ledger, {.config = config,
+                                       .storage = settings.storage,
+                                       .budget = settings.budget,
+                                       .if_exists = settings.if_exists,
+                                       .resume = settings.must_exist}));
+  DETOL_ASSIGN(record, open_or_create(*ledger, config, resolved, /*data_fingerprint=*/0));
+  DETOL_ASSIGN(events, ledger->events(record.id));
+  std::vector<Event> opening;
+  if (events.empty()) {
+    DETOL_ASSIGN(auto sources, choose_sources(*ledger, record, config));
+    for (event::Source& source : sources) opening.emplace_back(std::move(source));
+  }
+  opening.emplace_back(
+      event::StudyState{StudyPhase::kRunning, resolved.budget, system_clock().wall_s(), ""});
+  DETOL_TRY(ledger->append(record.id, opening));
+  record.budget = resolved.budget;
+  events.insert(events.end(), opening.begin(), opening.end());
+  config.study = resolved.study;
+  return {};
+}
+
+Result<void> StudyService::Parts::make_driver(const StudyServiceSettings& settings) {
+  Clock& clock = system_clock();
+  DETOL_ASSIGN(auto sources, sources_of(events));
+  DETOL_ASSIGN(searcher, searcher_of(config, {.sources = std::move(sources)}));
+  DETOL_ASSIGN(pruner, make_pruner(config.pruner.name, pruner_settings_of(config)));
+  DETOL_ASSIGN(fallback, make_fallback(config.space, config.objectives, config.seed));
+  DETOL_ASSIGN(std::vector<Genome> initial, initial_genomes(config));
+  DETOL_ASSIGN(const Budget budget, budget_in_force(record.budget));
+  callers.emplace(config, clock);
+  driver.emplace(DriverParts{.config = config,
+                             .decode = [this](const Genome& genome) -> Decoded {
+                               return config.candidate(genome, Task{});
+                             },
+                             .ledger = *ledger,
+                             .study = record.id,
+                             .searcher = *searcher,
+                             .pruner = *pruner,
+                             .pool = *callers,
+                             .clock = clock,
+                             .budget = budget,
+                             .folder = artefact_folder(settings.storage, config.study),
+                             .initial = std::move(initial),
+                             .refits = Refits::kBeside,
+                             .asks = {.asks = Asks::kBeside, .fallback = fallback.get()}});
+  DETOL_TRY(driver->replay(events));
+  callers->attach(driver->state(), events);
+  events = {};
+  return {};
+}
+
+// Serves calls until the study is closed.
+Result<std::string> StudyService::Parts::run() {
+  DETOL_TRY(driver->begin());
+  while (!is_closing) {
+    DETOL_TRY(driver->turn());
+    callers->settle(*driver);
+  }
+  callers->begin_closing();
+  if (driver->is_over()) return driver->finish();
+  driver->stop();
+  while (!driver->is_over()) DETOL_TRY(driver->turn());
+  auto ended = driver->finish();
+  if (!ended && ended.error().code == ErrorCode::kInterrupted) return ended.error().message;
+  return ended;
+}
+
+StudyService::StudyService(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {
+  thread_ = std::thread([&parts = *parts_] {
+    try {
+      parts.end = parts.run();
+    } catch (const std::exception& error) {
+      parts.end = fail(ErrorCode::kInternal, error.what());
+    }
+    parts.callers->end(parts.end ? Error{ErrorCode::kUsage, "the study is closed"}
+                                 : parts.end.error());
+  });
+}
+
+Result<std::unique_ptr<StudyService>> StudyService::open(const StudyConfig& config,
+                                                         const StudyServiceSettings& settings) {
+  if (config.trains() || config.table)
+    return fail(
+        ErrorCode::kInput,
+        fmt::format("the candidates of study {} are scored by detol; `detol search` does "
+                    "it. To evaluate them yourself, give the space `external: {{}}` instead",
+                    config.study));
+  DETOL_TRY(make_pruner(config.pruner.name, pruner_settings_of(config)));  // before anything exists
+  DETOL_TRY(searcher_of(config, {}));
+  return patiently(settings, [&]() -> Result<std::unique_ptr<StudyService>> {
+    DETOL_ASSIGN(auto database, Database::claim(settings.storage));
+    auto parts = std::make_unique<Parts>(std::move(database), config);
+    DETOL_TRY(parts->open_ledger(settings));
+    DETOL_TRY(parts->make_driver(settings));
+    return std::unique_ptr<StudyService>(new StudyService(std::move(parts)));
+  });
+}
+
+StudyService::~StudyService() {
+  (void)close();
+}
+
+Callers& StudyService::callers() {
+  return *parts_->callers;
+}
+
+const StudyConfig& StudyService::config() const {
+  return parts_->config;
+}
+
+Result<std::string> StudyService::close() {
+  if (thread_.joinable()) {
+    parts_->is_closing = true;
+    parts_->callers->wake();
+    thread_.join();
+    parts_->driver.reset();  // before what it refers to
+    parts_->ledger.reset();  // unlocks the study
+    parts_->database.reset();
+  }
+  return parts_->end;
+}
+
+Result<StudyConfig> config_of_study(const std::filesystem::path& storage, const std::string& name) {
+  DETOL_ASSIGN(const auto ledger, Ledger::open(storage));
+  DETOL_ASSIGN(const StudyRecord record, ledger->study(name));
+  DETOL_ASSIGN(StudyConfig config, load_study_config(record.config, record.name));
+  config.study = record.name;  // `--if-exists new` may have numbered it
+  return config;
+}
+
+}  // namespace detol::inline scheduler

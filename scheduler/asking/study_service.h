@@ -1,0 +1,57 @@
+#pragma once
+
+// StudyService: a study that this process has opened for writing, and a thread that runs its driver
+// for callers who ask and tell. There are no workers.
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/result.h"
+#include "encodings/study/study_config.h"
+#include "scheduler/asking/callers.h"
+#include "scheduler/study_opening.h"
+
+namespace detol::inline scheduler {
+
+struct StudyServiceSettings {
+  std::filesystem::path storage;           // the database
+  std::string budget = {};                 // overrides the config's; `+2h` extends that of a study
+  IfExists if_exists = IfExists::kResume;  // what if there is a study of the config's name
+  bool must_exist = false;                 // then the config is the study's own
+  double patience_s = 10;                  // for another process to let go of the study
+};
+
+// Returns the config of a study, as it was begun. Errors: kStudy, kStorage.
+Result<StudyConfig> config_of_study(const std::filesystem::path& storage, const std::string& name);
+
+class StudyService {
+ public:
+  // Opens the study, or begins it, and starts the thread. Errors: kInput if the candidates of the
+  // study are networks that detol trains; kStorage if another process keeps the study locked, with
+  // EWOULDBLOCK as system_error; and those of resolve_study(), make_searcher() and make_pruner().
+  static Result<std::unique_ptr<StudyService>> open(const StudyConfig& config,
+                                                    const StudyServiceSettings& settings);
+
+  // Closes the study: trials of this process that are not told wait for the next run, and calls
+  // fail. Thread-safe with calls, as all of Callers' calls are.
+  ~StudyService();
+
+  Callers& callers();
+  const StudyConfig& config() const;
+
+  // Closes the study now. Returns a sentence that says where it stands. Errors: of the storage.
+  Result<std::string> close();
+
+ private:
+  class Database;
+  struct Parts;
+  explicit StudyService(std::unique_ptr<Parts> parts);
+
+  std::unique_ptr<Parts> parts_;
+  std::thread thread_;
+};
+
+}  // namespace detol::inline scheduler

@@ -1,0 +1,240 @@
+// Asking and telling: a study is the same whoever evaluates its trials, and nothing is answered
+// before it is durable.
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "knowledge/ledger.h"
+#include "scheduler/asking/study.h"
+#include "tests/support/temp_folder.h"
+
+namespace detol {
+namespace {
+
+using testing_support::TempFolder;
+
+Space small_space() {
+  return SpaceBuilder()
+      .add_float("x", -5, 5)
+      .add_categorical("opt", {"sgd", "adam"})
+      .add_float("momentum", 0.5, 0.99, {.when = {"opt", {"sgd"}}})
+      .build()
+      .value();
+}
+
+double loss_of(const Genome& genome) {
+  const double x = genome.number("x");
+  return x * x + (genome.is_active("momentum") ? genome.number("momentum") : 1);
+}
+
+class Asking : public ::testing::Test {
+ protected:
+  StudyOptions options(const std::string& budget = "") const {
+    return {.name = "mine",
+            .storage = folder_.path() / "detol.db",
+            .objectives = {minimize("loss")},
+            .algorithm = "random",
+            .budget = budget,
+            .seed = 7};
+  }
+  Study open(const StudyOptions& with) const { return open_study(small_space(), with).value(); }
+  std::vector<Event> events() const {
+    const auto ledger = Ledger::open(folder_.path() / "detol.db").value();
+    return ledger->events(ledger->study("mine")->id).value();
+  }
+  template <typename Kind>
+  std::vector<Kind> events_of() const {
+    std::vector<Kind> found;
+    for (const Event& event : events()) {
+      if (const auto* one = std::get_if<Kind>(&event)) found.push_back(*one);
+    }
+    return found;
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(Asking, ToldValuesAreInTheDatabaseAndTheBestIsFound) {
+  Study study = open(options("20trials"));
+  double least = INFINITY;
+  for (int i = 0; i < 20; ++i) {
+    const auto trials = study.ask();
+    ASSERT_TRUE(trials) << trials.error().message;
+    ASSERT_EQ(trials->size(), 1u);
+    const double loss = loss_of(trials->front().genome);
+    least = std::min(least, loss);
+    ASSERT_TRUE(study.tell(trials->front(), loss));
+  }
+  EXPECT_EQ(study.best()->value().values.front(), least);
+  EXPECT_EQ(study.ask().error().code, ErrorCode::kEmpty);
+  ASSERT_TRUE(study.close());
+  const auto told = events_of<event::Told>();
+  ASSERT_EQ(told.size(), 20u);
+  for (const auto& one : told) EXPECT_EQ(one.state, TrialState::kComplete);
+  EXPECT_EQ(events_of<event::StudyState>().back().state, StudyPhase::kDone);
+}
+
+TEST_F(Asking, WhatWasAnsweredIsDurable) {
+  Study study = open(options());
+  const auto trials = study.ask(3).value();
+  EXPECT_EQ(events_of<event::Started>().size(), 3u);
+  ASSERT_TRUE(study.tell(trials[1], 1));
+  EXPECT_EQ(events_of<event::Told>().size(), 1u);
+  EXPECT_EQ(events_of<event::Told>().front().trial, trials[1].trial);
+}
+
+TEST_F(Asking, TrialsThatWereNotToldComeAgainInTheNextRun) {
+  std::vector<AskedTrial> first;
+  {
+    Study study = open(options());
+    first = study.ask(3).value();
+    ASSERT_TRUE(study.tell(first[0], 1));
+  }
+  EXPECT_EQ(events_of<event::StudyState>().back().state, StudyPhase::kStopped);
+  Study study = open(options());
+  const auto again = study.ask(2).value();
+  ASSERT_EQ(again.size(), 2u);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(again[static_cast<std::size_t>(i)].trial,
+              first[static_cast<std::size_t>(i) + 1].trial);
+    EXPECT_EQ(again[static_cast<std::size_t>(i)].attempt, 2);
+  }
+  EXPECT_EQ(study.tell(first[1], 3).error().message,
+            fmt::format("trial {} was given to another caller meanwhile", first[1].trial));
+  EXPECT_TRUE(study.tell(again[0], 3));
+}
+
+TEST_F(Asking, AResumedStudyProposesWhatOneWithoutAnInterruptionDoes) {
+  const auto values_of = [&](bool interrupted, const std::string& name) {
+    StudyOptions with = options("30trials");
+    with.name = name;
+    with.algorithm = "gp";
+    with.warm_start = false;
+    std::vector<double> values;
+    while (values.size() < 30) {
+      Study study = open(with);
+      for (int i = 0; i < (interrupted ? 7 : 30) && values.size() < 30; ++i) {
+        const AskedTrial trial = study.ask().value().front();
+        values.push_back(loss_of(trial.genome));
+        EXPECT_TRUE(study.tell(trial, values.back()));
+      }
+    }
+    return values;
+  };
+  EXPECT_EQ(values_of(true, "interrupted"), values_of(false, "whole"));
+}
+
+TEST_F(Asking, AFunctionThatThrowsOrReturnsNoNumberFailsItsTrialAlone) {
+  const auto best = optimize(small_space(),
+                             [](TrialContext& trial) -> Values {
+                               if (trial.id() % 3 == 1) throw std::runtime_error("no luck");
+                               if (trial.id() % 3 == 2) return std::nan("");
+                               return loss_of(trial.genome());
+                             },
+                             options("30trials"), {.threads = 4});
+  ASSERT_TRUE(best) << best.error().message;
+  EXPECT_EQ(best->trial % 3, 0u);
+  for (const auto& told : events_of<event::Told>()) {
+    const auto cause = cause_of(told.outcome);
+    EXPECT_EQ(cause.has_value(), told.trial % 3 != 0);
+    const bool is_diverged = told.trial % 3 == 2;
+    EXPECT_EQ(cause == Cause::kDiverged, is_diverged);
+    EXPECT_EQ(told.reason.detail == "no luck", told.trial % 3 == 1);
+  }
+}
+
+TEST_F(Asking, ThePrunerStopsAFunctionThatReports) {
+  StudyOptions with = options("40trials");
+  with.pruner = "asha";
+  with.pruner_options = {{"min_resource", "1"}, {"reduction_factor", "3"}};
+  with.steps = 9;
+  std::atomic<int> whole = 0, stopped = 0;
+  const auto best = optimize(small_space(),
+                             [&](TrialContext& trial) -> Values {
+                               const double loss = loss_of(trial.genome());
+                               for (int step = trial.steps_done() + 1; step <= 9; ++step) {
+                                 const bool is_over = trial.report(step, loss + 1.0 / step);
+                                 if (is_over) {
+                                   ++(step == 9 ? whole : stopped);
+                                   break;
+                                 }
+                               }
+                               return loss;
+                             },
+                             with, {.threads = 2});
+  ASSERT_TRUE(best) << best.error().message;
+  EXPECT_GT(whole, 0);
+  EXPECT_GT(stopped, 10);
+  for (const auto& told : events_of<event::Told>()) {
+    const bool is_whole = std::get<Measured>(told.outcome).fidelity == 9;
+    EXPECT_EQ(told.state == TrialState::kComplete, is_whole);
+  }
+}
+
+TEST_F(Asking, TheValueOfATrialIsTheBestThatItReportedAndATellCounts) {
+  StudyOptions with = options("1trials");
+  Study study = open(with);
+  const AskedTrial trial = study.ask().value().front();
+  EXPECT_FALSE(study.report(trial, 1, 3).value());
+  EXPECT_FALSE(study.report(trial, 2, 1).value());
+  EXPECT_FALSE(study.report(trial, 3, 2).value());
+  EXPECT_EQ(study.best()->value().values.front(), 1);
+  ASSERT_TRUE(study.tell(trial, 5));
+  EXPECT_EQ(study.best()->value().values.front(), 5);
+}
+
+TEST_F(Asking, ACandidateOfTheCallersIsATrialOfTheStudy) {
+  Study study = open(options());
+  const std::vector<std::pair<std::string, Value>> candidate = {{"x", 1.5}, {"opt", "adam"}};
+  const AskedTrial trial = study.ask_for(candidate).value();
+  EXPECT_EQ(trial.genome.number("x"), 1.5);
+  ASSERT_TRUE(study.tell(trial, 3.25));
+  const AskedTrial again = study.ask_for(candidate).value();
+  EXPECT_EQ(again.known, TrialState::kComplete) << "the same candidate has the same outcome";
+  EXPECT_FALSE(study.ask_for({{"x", 99.0}, {"opt", "adam"}}));
+  EXPECT_EQ(study.ask().value().front().trial, again.trial + 1);
+}
+
+TEST_F(Asking, RefusesWhatTheCallerCannotMean) {
+  Study study = open(options());
+  const AskedTrial trial = study.ask().value().front();
+  EXPECT_EQ(study.tell(trial, Values{1, 2}).error().code, ErrorCode::kUsage);
+  AskedTrial other = trial;
+  other.trial = 99;
+  EXPECT_EQ(study.tell(other, 1).error().message, "study mine has no trial 99");
+  EXPECT_EQ(open_study(small_space(), options()).error().code, ErrorCode::kUsage)
+      << "one ledger of a database in a process";
+  ASSERT_TRUE(study.close());
+  StudyOptions with = options();
+  with.algorithm = "gpp";
+  EXPECT_NE(open_study(small_space(), with).error().message.find("did you mean"),
+            std::string::npos);
+  const Space another = SpaceBuilder().add_float("x", 0, 1).build().value();
+  EXPECT_EQ(open_study(another, options()).error().code, ErrorCode::kInput);
+}
+
+TEST_F(Asking, ThreadsThatAskAtOnceGetDifferentTrials) {
+  std::mutex mutex;
+  std::map<TrialId, int> seen;
+  const auto best = optimize(small_space(),
+                             [&](TrialContext& trial) -> Values {
+                               const std::lock_guard lock(mutex);
+                               ++seen[trial.id()];
+                               return loss_of(trial.genome());
+                             },
+                             options("200trials"), {.threads = 8});
+  ASSERT_TRUE(best);
+  EXPECT_EQ(seen.size(), 200u);
+  for (const auto& [trial, times] : seen) EXPECT_EQ(times, 1);
+}
+
+}  // namespace
+}  // namespace detol
