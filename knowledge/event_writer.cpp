@@ -139,7 +139,10 @@ Result<void> EventWriter::add(Study& study, const Event& event) {
 // Updates the summary. A best trial that is not known is found when the study starts or ends.
 Result<void> EventWriter::summarise(Study& study, const StoredEvent& stored, const Event& event) {
   DETOL_ASSIGN(const bool has_failed, had_failed(stored));
-  DETOL_ASSIGN(const bool is_complete, is_best_complete(study, stored));
+  bool is_complete = false;
+  if (needs_best(study.summary, study.record, event)) {
+    DETOL_ASSIGN(is_complete, is_best_complete(study, stored));
+  }
   update(study.summary, study.record, event, {has_failed, is_complete});
   if (study.summary.is_best_known || stored.row.kind != "state") return {};
   DETOL_ASSIGN(auto events, read_numbered(database_, {"events", kSchemaVersion}, study));
@@ -161,9 +164,8 @@ Result<bool> EventWriter::had_failed(const StoredEvent& stored) {
   return has_failed;
 }
 
-// Returns true if the study's best trial was COMPLETE before.
+// Returns true if the study's best trial was COMPLETE before. REQUIRES: there is one.
 Result<bool> EventWriter::is_best_complete(const Study& study, const StoredEvent& stored) {
-  if (!study.summary.best || stored.row.trial < 0) return false;
   last_change_.bind(1, stored.study);
   last_change_.bind(2, static_cast<std::int64_t>(study.summary.best->trial));
   last_change_.bind(3, stored.seq);

@@ -77,6 +77,17 @@ bool is_in(const Event& event, TrialState state) {
 
 }  // namespace
 
+bool needs_best(const StudySummary& summary, const StudyRecord& study, const Event& event) {
+  if (!summary.best) return false;
+  if (const auto* reported = std::get_if<event::Reported>(&event))
+    return value_of(study, *reported) == summary.best->value;
+  if (trial_of(event) == summary.best->trial) return true;
+  const auto* told = std::get_if<event::Told>(&event);
+  const auto* measured = told != nullptr ? std::get_if<Measured>(&told->outcome) : nullptr;
+  return measured != nullptr && !measured->values.empty() &&
+         measured->values.front() == summary.best->value;
+}
+
 void update(StudySummary& summary, const StudyRecord& study, const Event& event,
             const EventContext& context) {
   if (std::holds_alternative<event::Asked>(event)) ++summary.trials;

@@ -35,8 +35,11 @@ struct StudySummary {
 // EventContext: what the events before one say, for update().
 struct EventContext {
   bool had_failed = false;        // a FAIL was the last outcome of the event's trial
-  bool is_best_complete = false;  // the best trial is COMPLETE
+  bool is_best_complete = false;  // the best trial is COMPLETE; false where needs_best() is
 };
+
+// Returns whether EventContext::is_best_complete decides what update() does.
+bool needs_best(const StudySummary& summary, const StudyRecord& study, const Event& event);
 
 // Updates the summary by an event that was added to the study.
 void update(StudySummary& summary, const StudyRecord& study, const Event& event,
