@@ -59,8 +59,8 @@ Result<void> Driver::begin() {
   return place();
 }
 
-Result<void> Driver::turn() {
-  const std::vector<PoolEvent> events = parts_.pool.wait(longest_wait_s());
+Result<void> Driver::turn(double at_most_s) {
+  const std::vector<PoolEvent> events = parts_.pool.wait(std::min(at_most_s, longest_wait_s()));
   held_s_ = parts_.pool.held_s();
   DETOL_TRY(absorb(events));
   DETOL_TRY(place());

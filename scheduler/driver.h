@@ -110,10 +110,13 @@ class Driver {
   // and again, each of which waits for the pool, and finish(). stop() starts no more trials and
   // suspends those of this run, so that is_over() soon.
   Result<void> begin();
-  Result<void> turn();
+  Result<void> turn(double at_most_s = 1);
   void stop() { (void)handle(StopRequest{}); }
   bool is_over() const;
   Result<std::string> finish();
+
+  // Returns the seconds after which a turn is due, whatever the pool has.
+  double longest_wait_s() const;
 
   // Supply says what somebody who asks for a trial may expect.
   enum class Supply {
@@ -181,7 +184,6 @@ class Driver {
   void promise(TrialId trial);
   void promise_again();
   bool has_time_for(const NextEpoch& next);
-  double longest_wait_s() const;
   void close_for_budget();
   Result<void> suspend_at_the_end();
 

@@ -61,12 +61,28 @@ void Callers::attach(const StudyState& state, std::span<const Event> events) {
 }
 
 void Callers::post(std::function<void()> call) {
+  const std::lock_guard lock(mutex_);
+  posted_.push_back(std::move(call));
+}
+
+bool Callers::has_calls() {
+  const std::lock_guard lock(mutex_);
+  return !posted_.empty();
+}
+
+void Callers::announce() {
   {
     const std::lock_guard lock(mutex_);
-    posted_.push_back(std::move(call));
+    is_announced_ = true;
   }
-  posted_something_.notify_one();
+  announced_.notify_one();
   if (wake_) wake_();
+}
+
+void Callers::wait_for_calls(double at_most_s) {
+  std::unique_lock lock(mutex_);
+  announced_.wait_for(lock, std::chrono::duration<double>(at_most_s),
+                      [this] { return is_announced_; });
 }
 
 void Callers::ask(Ask ask, Answer<AskAnswer> answer) {
@@ -225,7 +241,7 @@ std::vector<PoolEvent> Callers::collect() {
   {
     const std::lock_guard lock(mutex_);
     calls.swap(posted_);
-    is_woken_ = false;
+    is_announced_ = false;
   }
   for (const auto& call : calls) call();
   look_for_lost();
@@ -233,21 +249,8 @@ std::vector<PoolEvent> Callers::collect() {
 }
 
 std::vector<PoolEvent> Callers::wait(double at_most_s) {
-  if (!wake_ && events_.empty()) {
-    std::unique_lock lock(mutex_);
-    posted_something_.wait_for(lock, std::chrono::duration<double>(at_most_s),
-                               [this] { return !posted_.empty() || is_woken_; });
-  }
+  if (!wake_ && events_.empty() && at_most_s > 0) wait_for_calls(at_most_s);
   return collect();
-}
-
-void Callers::wake() {
-  {
-    const std::lock_guard lock(mutex_);
-    is_woken_ = true;
-  }
-  posted_something_.notify_one();
-  if (wake_) wake_();
 }
 
 std::vector<Claim> Callers::claims() {

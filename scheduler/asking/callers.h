@@ -4,7 +4,8 @@
 // worth.
 //
 // A call is posted from any thread and answered on the driver's thread, once what it changes is
-// durable; an answer must not block. Calls that wait for the same turn of the driver become durable
+// durable; an answer must not block. announce() wakes the driver's thread for the calls that were
+// posted. Calls that wait for the same turn of the driver become durable
 // together. A trial that was asked for belongs to its caller until it is told, ended by the pruner,
 // or its caller's process on this machine is gone: then it waits for whoever asks next.
 
@@ -74,8 +75,8 @@ class Callers final : public Pool {
   template <typename T>
   using Answer = std::function<void(Result<T>)>;
 
-  // Both outlive this object. `wake` is called from any thread when a call was posted; null: wait()
-  // waits for calls itself.
+  // Both outlive this object. `wake` is called from any thread to announce calls; null: wait()
+  // waits for them itself.
   Callers(const StudyConfig& config, Clock& clock, std::function<void()> wake = nullptr);
 
   // Takes the state in which calls are judged, and from a study's events the trials that callers
@@ -89,6 +90,13 @@ class Callers final : public Pool {
 
   // Gives the study's state, in which everything is durable that was answered.
   void with_state(Answer<const StudyState*> answer);
+
+  // From any thread.
+  void announce();
+  bool has_calls();
+
+  // Waits for calls that are announced, or for wake(). From any thread.
+  void wait_for_calls(double at_most_s);
 
   // Answers the asks that get no more for now. Called after every turn.
   void settle(const Driver& driver);
@@ -111,7 +119,7 @@ class Callers final : public Pool {
   void retire() override {}
   bool outlives(TrialId trial) const override;
   std::vector<PoolEvent> wait(double at_most_s) override;
-  void wake() override;
+  void wake() override { announce(); }
   double held_s() override;
   int devices() override { return static_cast<int>(outstanding_.size()); }
   int workers() override;
@@ -150,9 +158,9 @@ class Callers final : public Pool {
   const std::string self_ = this_caller();
 
   std::mutex mutex_;  // of these three
-  std::condition_variable posted_something_;
+  std::condition_variable announced_;
   std::vector<std::function<void()>> posted_;
-  bool is_woken_ = false;
+  bool is_announced_ = false;
 
   Asks asks_;
   int next_slot_ = 0;

@@ -16,10 +16,11 @@ namespace {
 
 // Makes a call and waits for its answer.
 template <typename T, typename Call>
-Result<T> answer_of(const Call& call) {
+Result<T> answer_of(StudyService& service, const Call& call) {
   const auto promise = std::make_shared<std::promise<Result<T>>>();
   auto answer = promise->get_future();
   call([promise](Result<T> value) { promise->set_value(std::move(value)); });
+  service.look();
   return answer.get();
 }
 
@@ -60,7 +61,7 @@ void Study::Parts::fail_with(const Error& failure) {
 Result<AskAnswer> Study::Parts::ask(Ask request) {
   request.caller = caller;
   return answer_of<AskAnswer>(
-      [&](auto answer) { callers().ask(std::move(request), std::move(answer)); });
+      *service, [&](auto answer) { callers().ask(std::move(request), std::move(answer)); });
 }
 
 Study::Study(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -82,7 +83,7 @@ Result<AskedTrial> Study::ask_for(const std::vector<std::pair<std::string, Value
 
 Result<bool> Study::report(const AskedTrial& trial, int step, const Values& values) {
   DETOL_ASSIGN(auto metrics, parts_->metrics(values));
-  return answer_of<bool>([&](auto answer) {
+  return answer_of<bool>(*parts_->service, [&](auto answer) {
     parts_->callers().report({.trial = trial.trial,
                               .attempt = trial.attempt,
                               .step = step,
@@ -93,24 +94,27 @@ Result<bool> Study::report(const AskedTrial& trial, int step, const Values& valu
 
 Result<void> Study::tell(const AskedTrial& trial, const Values& values) {
   DETOL_ASSIGN(auto metrics, parts_->metrics(values));
-  return answer_of<TrialState>([&](auto answer) {
-           parts_->callers().tell({trial.trial, trial.attempt, std::move(metrics)},
-                                  std::move(answer));
-         })
+  return answer_of<TrialState>(*parts_->service,
+                               [&](auto answer) {
+                                 parts_->callers().tell(
+                                     {trial.trial, trial.attempt, std::move(metrics)},
+                                     std::move(answer));
+                               })
       .map([](TrialState) {});
 }
 
 Result<void> Study::tell_failed(const AskedTrial& trial, const std::string& reason) {
-  return answer_of<TrialState>([&](auto answer) {
-           parts_->callers().tell(
-               {trial.trial, trial.attempt, Told::Failure{Cause::kCrashed, reason}},
-               std::move(answer));
-         })
+  return answer_of<TrialState>(*parts_->service,
+                               [&](auto answer) {
+                                 parts_->callers().tell({trial.trial, trial.attempt,
+                                                         Told::Failure{Cause::kCrashed, reason}},
+                                                        std::move(answer));
+                               })
       .map([](TrialState) {});
 }
 
 Result<std::optional<BestTrial>> Study::best() {
-  return answer_of<std::optional<BestTrial>>([&](auto answer) {
+  return answer_of<std::optional<BestTrial>>(*parts_->service, [&](auto answer) {
     parts_->callers().with_state([answer = std::move(answer)](const Result<const StudyState*>& at) {
       if (!at) return answer(tl::unexpected(at.error()));
       const TrialRecord* best = (*at)->best();

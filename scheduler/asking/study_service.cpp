@@ -22,6 +22,7 @@
 namespace detol::inline scheduler {
 namespace {
 
+constexpr double kTurnS = 0.1;  // of the driver while the study is closed
 constexpr auto kTryAgain =
     std::chrono::milliseconds(5);  // to lock a study that another process has
 
@@ -97,11 +98,14 @@ struct StudyService::Parts {
   std::optional<Callers> callers;
   std::optional<Driver> driver;
   std::atomic<bool> is_closing = false;
-  Result<std::string> end = std::string();  // written by the thread
+  std::mutex turning;                       // of the driver, and of the next two
+  Result<std::string> end = std::string();  // how the run has ended
+  double wait_s = 0;                        // until the next turn
 
   Result<void> open_ledger(const StudyServiceSettings& settings);
   Result<void> make_driver(const StudyServiceSettings& settings);
-  Result<std::string> run();
+  bool turn();
+  Result<std::string> finish();
 };
 
 Result<void> StudyService::Parts::open_ledger(const StudyServiceSettings& settings) {
@@ -155,20 +159,30 @@ Result<void> StudyService::Parts::make_driver(const StudyServiceSettings& settin
   DETOL_TRY(driver->replay(events));
   callers->attach(driver->state(), events);
   events = {};
-  return {};
+  return driver->begin();
 }
 
-// Serves calls until the study is closed.
-Result<std::string> StudyService::Parts::run() {
-  DETOL_TRY(driver->begin());
-  while (!is_closing) {
-    DETOL_TRY(driver->turn());
-    callers->settle(*driver);
+// Makes a turn of the driver. Returns false once the study has failed.
+bool StudyService::Parts::turn() {
+  if (!end) return false;
+  try {
+    const Result<void> done = driver->turn(/*at_most_s=*/0);
+    if (!done) end = tl::unexpected(done.error());
+  } catch (const std::exception& error) {
+    end = fail(ErrorCode::kInternal, error.what());
   }
+  if (end)
+    callers->settle(*driver);
+  else
+    callers->end(end.error());
+  return end.has_value();
+}
+
+// Ends the run: DONE if nothing is left to do, else STOPPED.
+Result<std::string> StudyService::Parts::finish() {
   callers->begin_closing();
-  if (driver->is_over()) return driver->finish();
-  driver->stop();
-  while (!driver->is_over()) DETOL_TRY(driver->turn());
+  if (!driver->is_over()) driver->stop();
+  while (!driver->is_over()) DETOL_TRY(driver->turn(kTurnS));
   auto ended = driver->finish();
   if (!ended && ended.error().code == ErrorCode::kInterrupted) return ended.error().message;
   return ended;
@@ -176,14 +190,22 @@ Result<std::string> StudyService::Parts::run() {
 
 StudyService::StudyService(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {
   thread_ = std::thread([&parts = *parts_] {
-    try {
-      parts.end = parts.run();
-    } catch (const std::exception& error) {
-      parts.end = fail(ErrorCode::kInternal, error.what());
+    while (!parts.is_closing) {
+      parts.callers->wait_for_calls(parts.wait_s);
+      const std::lock_guard lock(parts.turning);
+      if (!parts.turn()) return;
+      parts.wait_s = parts.driver->longest_wait_s();
     }
-    parts.callers->end(parts.end ? Error{ErrorCode::kUsage, "the study is closed"}
-                                 : parts.end.error());
   });
+}
+
+void StudyService::look() {
+  {
+    const std::unique_lock lock(parts_->turning, std::try_to_lock);
+    if (lock) parts_->turn();
+    if (lock && !parts_->callers->has_calls()) return;
+  }
+  parts_->callers->announce();
 }
 
 Result<std::unique_ptr<StudyService>> StudyService::open(const StudyConfig& config,
@@ -220,8 +242,11 @@ const StudyConfig& StudyService::config() const {
 Result<std::string> StudyService::close() {
   if (thread_.joinable()) {
     parts_->is_closing = true;
-    parts_->callers->wake();
+    parts_->callers->announce();
     thread_.join();
+    const std::lock_guard lock(parts_->turning);
+    if (parts_->end) parts_->end = parts_->finish();
+    parts_->callers->end({ErrorCode::kUsage, "the study is closed"});
     parts_->driver.reset();  // before what it refers to
     parts_->ledger.reset();  // unlocks the study
     parts_->database.reset();

@@ -1,7 +1,9 @@
 #pragma once
 
-// StudyService: a study that this process has opened for writing, and a thread that runs its driver
-// for callers who ask and tell. There are no workers.
+// StudyService: a study that this process has opened for writing, and its driver for callers who
+// ask and tell. There are no workers. The driver runs on the thread of whoever calls look() where
+// no other thread runs it, which saves two switches of threads a call; else, and in between, on a
+// thread of its own.
 
 #include <filesystem>
 #include <memory>
@@ -39,7 +41,10 @@ class StudyService {
   // fail. Thread-safe with calls, as all of Callers' calls are.
   ~StudyService();
 
+  // Calls are posted to it; look() has them answered, maybe before it returns.
   Callers& callers();
+  void look();
+
   const StudyConfig& config() const;
 
   // Closes the study now. Returns a sentence that says where it stands. Errors: of the storage.
