@@ -71,8 +71,8 @@ room(scheduler/throughput        core encodings/space encodings/network encoding
 room(scheduler/launchers         core trainer/collectives scheduler/processes)
 room(scheduler/run               core encodings/space encodings/network encodings/study surrogate
                                  knowledge search trainer/collectives trainer/data
-                                 trainer/inheritance trainer scheduler/pruners scheduler scheduler/monitor
-                                 scheduler/processes
+                                 trainer/inheritance trainer scheduler/pruners scheduler scheduler/asking
+                                 scheduler/monitor scheduler/processes
                                  scheduler/launchers)
 room(scheduler/simulation        core encodings/space encodings/network encodings/study knowledge
                                  search trainer/data trainer scheduler/pruners scheduler scheduler/run)

@@ -1,5 +1,4 @@
-// The library as a user writes it: the example of the README, built by the test
-// `installed_library` in a project of its own against an installed detol.
+// All searchers from an installed library, built by the test `installed_library` in a project of its own.
 
 #include <detol/search/searcher.h>
 
