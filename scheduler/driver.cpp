@@ -333,7 +333,9 @@ Spent Driver::spent() const {
 }
 
 std::string Driver::stopped() const {
-  const std::string resume = fmt::format("resume with `detol resume {}`", parts_.config.study);
+  const std::string resume =
+      parts_.config.external ? fmt::format("ask again with `detol ask {}`", parts_.config.study)
+                             : fmt::format("resume with `detol resume {}`", parts_.config.study);
   if (!is_paused_) return "stopped; " + resume;
   return "stopped, but the last events cannot be written: the study still says that it is running, "
          "and what was not acknowledged is trained again; free some space, or end what holds the "

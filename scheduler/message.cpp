@@ -90,11 +90,20 @@ void list_fields(Io& io, message::Chosen& m) {
   io("choices", m.choices);
 }
 
+template <typename Io>
+void list_fields(Io& io, message::Call& m) {
+  io("key", m.key), io("number", m.number), io("caller", m.caller), io("line", m.line);
+}
+template <typename Io>
+void list_fields(Io& io, message::Answer& m) {
+  io("number", m.number), io("line", m.line);
+}
+
 // The kinds on the wire, in the order of Message. "who" is Identify, "welcome" Setup, "answer"
 // ReportAck, "noted" EndAck, "beat" HeartbeatAck and "leave" Shutdown.
-constexpr std::string_view kKinds[] = {"hello",   "heartbeat", "report", "ended", "who",
-                                       "welcome", "train",     "answer", "noted", "beat",
-                                       "suspend", "leave",     "timed",  "chosen"};
+constexpr std::string_view kKinds[] = {
+    "hello", "heartbeat", "report",  "ended", "who",   "welcome", "train", "answer",
+    "noted", "beat",      "suspend", "leave", "timed", "chosen",  "call",  "reply"};
 static_assert(std::size(kKinds) == std::variant_size_v<Message>);
 
 json to_json(const Value& value) {

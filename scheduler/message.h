@@ -6,6 +6,7 @@
 //   worker -> master   Hello  Heartbeat  Timed  Report  Ended
 //   master -> worker   Identify  Setup  Train  Chosen  ReportAck  EndAck  HeartbeatAck  Suspend
 //                      Shutdown
+//   caller -> master   Call                      master -> caller   Answer
 //
 // A worker repeats a Report until its ReportAck, an Ended until its EndAck and a Timed until the
 // Chosen that answers it, so that the death of a master loses no message; the master drops repeats.
@@ -28,7 +29,7 @@
 
 namespace detol::inline scheduler {
 
-inline constexpr int kProtocolVersion = 10;
+inline constexpr int kProtocolVersion = 11;
 inline constexpr std::size_t kMessageLimit = std::size_t{8} << 20;  // bytes
 
 namespace message {
@@ -153,12 +154,27 @@ struct Suspend {
 // leave. It goes to workers that the supervisor cannot end.
 struct Shutdown {};
 
+// Call is a call of somebody who asks and tells (scheduler/asking/ask_lines.h); an Answer with its
+// number answers it.
+struct Call {
+  std::string key;  // the run's key
+  std::uint64_t number = 0;
+  std::string caller;
+  std::string line;
+};
+
+struct Answer {
+  std::uint64_t number = 0;
+  std::string line;
+};
+
 }  // namespace message
 
-using Message = std::variant<message::Hello, message::Heartbeat, message::Report, message::Ended,
-                             message::Identify, message::Setup, message::Train, message::ReportAck,
-                             message::EndAck, message::HeartbeatAck, message::Suspend,
-                             message::Shutdown, message::Timed, message::Chosen>;
+using Message =
+    std::variant<message::Hello, message::Heartbeat, message::Report, message::Ended,
+                 message::Identify, message::Setup, message::Train, message::ReportAck,
+                 message::EndAck, message::HeartbeatAck, message::Suspend, message::Shutdown,
+                 message::Timed, message::Chosen, message::Call, message::Answer>;
 
 std::string encode(const Message& message);
 

@@ -1,5 +1,7 @@
 #include "trainer/evaluator.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -23,6 +25,12 @@ Result<std::unique_ptr<Evaluator>> make_trainer_of(const StudyConfig& config,
   return make_trainer(config.data, measuring);
 }
 
+Result<std::unique_ptr<Evaluator>> make_external(const StudyConfig& config, const TrainerOptions&) {
+  return fail(ErrorCode::kUsage, fmt::format("the trials of study {} are evaluated by whoever asks "
+                                             "for them (`detol ask {}`); there is nothing to run",
+                                             config.study, config.study));
+}
+
 constexpr std::array kEvaluators = {
     EvaluatorRow{"function", "compute a formula of the parameters",
                  [](const StudyConfig& config) { return config.function.has_value(); },
@@ -34,6 +42,10 @@ constexpr std::array kEvaluators = {
     EvaluatorRow{"command", "run a program that reports the candidate's metrics",
                  [](const StudyConfig& config) { return config.command.has_value(); },
                  inspect_command, make_command},
+    EvaluatorRow{"external", "whoever asks for the candidate evaluates it",
+                 [](const StudyConfig& config) { return config.external.has_value(); },
+                 [](const StudyConfig&) -> Result<DatasetInfo> { return DatasetInfo{}; },
+                 make_external},
     EvaluatorRow{"trainer", "train the network of the study's encoding on its data",
                  [](const StudyConfig&) { return true; },
                  [](const StudyConfig& config) { return inspect_dataset(config.data); },

@@ -17,6 +17,7 @@ namespace detol::inline scheduler {
 namespace {
 
 constexpr double kLookForLostS = 5;
+constexpr const char* kAnswerLost = "its caller has never heard of it";
 
 // Returns whether the caller's process may still be there; processes of other machines may.
 bool may_live(std::string_view caller) {
@@ -46,17 +47,19 @@ std::string this_caller() {
 Callers::Callers(const StudyConfig& config, Clock& clock, std::function<void()> wake)
     : config_(config), clock_(clock), wake_(std::move(wake)), held_at_s_(clock.now_s()) {}
 
-void Callers::attach(const StudyState& state, std::span<const Event> events) {
+void Callers::attach(const StudyState& state, std::span<const Event> events,
+                     std::span<const TrialId> own) {
   state_ = &state;
   std::map<TrialId, Outstanding> last;
   for (const Event& event : events) {
     if (const auto* started = std::get_if<event::Started>(&event))
-      last[started->trial] = {started->attempt, started->worker};
+      last[started->trial] = {started->attempt, started->worker, true};
   }
   for (const TrialId id : state.in_state(TrialState::kRunning)) {
     const Outstanding& one = last[id];
-    if (is_caller(one.caller) && one.caller != self_ && may_live(one.caller))
-      outstanding_[id] = one;
+    const bool is_own = one.caller == self_;
+    const bool is_kept = is_own ? std::ranges::find(own, id) != own.end() : may_live(one.caller);
+    if (is_caller(one.caller) && is_kept) outstanding_[id] = one;
   }
 }
 
@@ -107,6 +110,18 @@ void Callers::tell(Told told, Answer<TrialState> answer) {
   post([this, told = std::move(told), answer = std::move(answer)]() mutable {
     if (ended_) return answer(tl::unexpected(*ended_));
     take(std::move(told), std::move(answer));
+  });
+}
+
+void Callers::release_others(const std::string& caller, std::vector<TrialId> but) {
+  post([this, caller, but = std::move(but)] {
+    std::erase_if(outstanding_, [&](const auto& item) {
+      const auto& [trial, one] = item;
+      const bool is_lost =
+          one.caller == caller && one.is_adopted && std::ranges::find(but, trial) == but.end();
+      if (is_lost) events_.push_back(Lost{trial, one.attempt, {RequeueCause::kLost, kAnswerLost}});
+      return is_lost;
+    });
   });
 }
 
@@ -222,9 +237,10 @@ void Callers::take(Told told, Answer<TrialState> answer) {
   tells_.emplace(told.trial, std::move(answer));
 }
 
-void Callers::look_for_lost() {
-  if (clock_.now_s() - looked_s_ < kLookForLostS) return;
+// Gives up the trials of callers that are gone. Returns whether there are any.
+bool Callers::look_for_lost() {
   looked_s_ = clock_.now_s();
+  const std::size_t before = events_.size();
   for (auto one = outstanding_.begin(); one != outstanding_.end();) {
     const auto next = std::next(one);
     if (one->second.caller != self_ && !may_live(one->second.caller)) {
@@ -234,6 +250,7 @@ void Callers::look_for_lost() {
     }
     one = next;
   }
+  return events_.size() > before;
 }
 
 std::vector<PoolEvent> Callers::collect() {
@@ -244,7 +261,7 @@ std::vector<PoolEvent> Callers::collect() {
     is_announced_ = false;
   }
   for (const auto& call : calls) call();
-  look_for_lost();
+  if (clock_.now_s() - looked_s_ >= kLookForLostS) look_for_lost();
   return std::exchange(events_, {});
 }
 
@@ -289,7 +306,7 @@ void Callers::give(int worker, AskedTrial trial) {
 
 void Callers::start(int worker, const message::Train& train) {
   held_s();
-  outstanding_[train.trial] = {train.attempt, asker(worker)->ask.caller};
+  outstanding_[train.trial] = {train.attempt, asker(worker)->ask.caller, false};
   give(worker, {.trial = train.trial,
                 .attempt = train.attempt,
                 .seed = train.seed,
@@ -363,6 +380,7 @@ int Callers::workers() {
 void Callers::settle(const Driver& driver) {
   const Driver::Supply supply = asks_.empty() ? Driver::Supply::kComing : driver.supply();
   if (supply == Driver::Supply::kComing) return;
+  if (look_for_lost()) return announce();  // what was theirs is there for others
   for (auto ask = asks_.begin(); ask != asks_.end();) {
     const auto next = std::next(ask);
     const bool is_none = supply == Driver::Supply::kNone;

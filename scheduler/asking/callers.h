@@ -72,6 +72,8 @@ struct Told {
 
 class Callers final : public Pool {
  public:
+  static constexpr int kFirstSlot = 1'000'000'000;  // numbers of slots; workers have smaller ones
+
   template <typename T>
   using Answer = std::function<void(Result<T>)>;
 
@@ -80,13 +82,18 @@ class Callers final : public Pool {
   Callers(const StudyConfig& config, Clock& clock, std::function<void()> wake = nullptr);
 
   // Takes the state in which calls are judged, and from a study's events the trials that callers
-  // still have. Called once, after the replay.
-  void attach(const StudyState& state, std::span<const Event> events);
+  // still have; of this process, those of `own`. Called once, after the replay.
+  void attach(const StudyState& state, std::span<const Event> events,
+              std::span<const TrialId> own = {});
 
   // Calls, from any thread. Errors (kUsage): no such trial, not the caller's, a metric is missing.
   void ask(Ask ask, Answer<AskAnswer> answer);
   void report(StepReport report, Answer<bool> answer);  // true: the trial has ended, stop it
   void tell(Told told, Answer<TrialState> answer);      // a trial that is over stays as it is
+
+  // Gives up the trials of a caller that it got from an earlier process and does not name: their
+  // answers were lost.
+  void release_others(const std::string& caller, std::vector<TrialId> but);
 
   // Gives the study's state, in which everything is durable that was answered.
   void with_state(Answer<const StudyState*> answer);
@@ -103,6 +110,9 @@ class Callers final : public Pool {
 
   // From now on suspend() gives up the trials of this process.
   void begin_closing() { is_closing_ = true; }
+
+  // Returns whether nobody asks, and nobody has a trial. On the driver's thread.
+  bool is_idle() const { return outstanding_.empty() && asks_.empty(); }
 
   // Answers all calls, also those to come, with the error.
   void end(const Error& error);
@@ -135,6 +145,7 @@ class Callers final : public Pool {
   struct Outstanding {
     int attempt = 0;
     std::string caller;
+    bool is_adopted = false;  // an earlier process gave it
   };
   using Asks = std::list<Pending>;
 
@@ -149,7 +160,7 @@ class Callers final : public Pool {
   void answer(Asks::iterator ask);
   void give(int worker, AskedTrial trial);
   void forget(TrialId trial);
-  void look_for_lost();
+  bool look_for_lost();
 
   const StudyConfig& config_;
   Clock& clock_;
@@ -163,7 +174,7 @@ class Callers final : public Pool {
   bool is_announced_ = false;
 
   Asks asks_;
-  int next_slot_ = 0;
+  int next_slot_ = kFirstSlot;
   std::map<TrialId, Outstanding> outstanding_;
   std::multimap<std::pair<TrialId, double>, Answer<bool>> reports_;  // by epochs
   std::multimap<TrialId, Answer<TrialState>> tells_;

@@ -141,23 +141,24 @@ Result<void> StudyService::Parts::make_driver(const StudyServiceSettings& settin
   DETOL_ASSIGN(std::vector<Genome> initial, initial_genomes(config));
   DETOL_ASSIGN(const Budget budget, budget_in_force(record.budget));
   callers.emplace(config, clock);
-  driver.emplace(DriverParts{.config = config,
-                             .decode = [this](const Genome& genome) -> Decoded {
-                               return config.candidate(genome, Task{});
-                             },
-                             .ledger = *ledger,
-                             .study = record.id,
-                             .searcher = *searcher,
-                             .pruner = *pruner,
-                             .pool = *callers,
-                             .clock = clock,
-                             .budget = budget,
-                             .folder = artefact_folder(settings.storage, config.study),
-                             .initial = std::move(initial),
-                             .refits = Refits::kBeside,
-                             .asks = {.asks = Asks::kBeside, .fallback = fallback.get()}});
+  driver.emplace(DriverParts{
+      .config = config,
+      .decode = [this](const Genome& genome) -> Decoded {
+        return config.candidate(genome, Task{});
+      },
+      .ledger = *ledger,
+      .study = record.id,
+      .searcher = *searcher,
+      .pruner = *pruner,
+      .pool = *callers,
+      .clock = clock,
+      .budget = budget,
+      .folder = std::filesystem::absolute(artefact_folder(settings.storage, config.study)),
+      .initial = std::move(initial),
+      .refits = Refits::kBeside,
+      .asks = {.asks = Asks::kBeside, .fallback = fallback.get()}});
   DETOL_TRY(driver->replay(events));
-  callers->attach(driver->state(), events);
+  callers->attach(driver->state(), events, settings.own);
   events = {};
   return driver->begin();
 }

@@ -23,6 +23,7 @@ struct StudyServiceSettings {
   std::string budget = {};                 // overrides the config's; `+2h` extends that of a study
   IfExists if_exists = IfExists::kResume;  // what if there is a study of the config's name
   bool must_exist = false;                 // then the config is the study's own
+  std::vector<TrialId> own = {};           // trials that this process has from an earlier run
   double patience_s = 10;                  // for another process to let go of the study
 };
 

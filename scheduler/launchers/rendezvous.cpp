@@ -194,7 +194,8 @@ Result<void> publish(const RendezvousInfo& rendezvous, const fs::path& file) {
                                {"group_size", rendezvous.group_size},
                                {"takes_other_sizes", rendezvous.takes_other_sizes},
                                {"backend", rendezvous.backend},
-                               {"host", rendezvous.host}});
+                               {"host", rendezvous.host},
+                               {"comes_back", rendezvous.comes_back}});
 }
 
 void withdraw(const fs::path& file) {
@@ -229,22 +230,28 @@ std::optional<RendezvousInfo> read_rendezvous(const fs::path& file) {
                         .takes_other_sizes = content->value("takes_other_sizes", false),
                         .backend = content->value("backend", ""),
                         .host = content->value("host", ""),
-                        .is_here = is_here(*content)};
+                        .is_here = is_here(*content),
+                        .comes_back = content->value("comes_back", true)};
+}
+
+std::optional<MasterAddress> master_now(const fs::path& file) {
+  const auto content = published(file);
+  if (!content || content->contains("over")) return std::nullopt;
+  const auto endpoint = reachable(*content);
+  if (!endpoint) return std::nullopt;
+  return MasterAddress{.endpoint = *endpoint,
+                       .keys = {content->value("public", ""), {}},
+                       .start = ::getpid(),
+                       .key = content->value("key", ""),
+                       .run_file = file};
 }
 
 std::optional<MasterAddress> find_master(const fs::path& file, double wait_s) {
   const double limit_s = system_clock().now_s() + wait_s;
   for (; system_clock().now_s() < limit_s; pause_ms(kLookMs)) {
+    if (auto master = master_now(file)) return master;
     const auto content = published(file);
-    if (!content) continue;
-    if (content->contains("over")) return std::nullopt;
-    const auto endpoint = reachable(*content);
-    if (!endpoint) continue;
-    return MasterAddress{.endpoint = *endpoint,
-                         .keys = {content->value("public", ""), {}},
-                         .start = ::getpid(),
-                         .key = content->value("key", ""),
-                         .run_file = file};
+    if (content && content->contains("over")) return std::nullopt;
   }
   return std::nullopt;
 }

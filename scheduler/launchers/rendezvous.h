@@ -34,6 +34,7 @@ struct RendezvousInfo {
   std::string backend;             // that trains
   std::string host;                // where the master is
   bool is_here = true;             // the master is on this machine
+  bool comes_back = true;          // a supervisor starts it again if it is killed
 };
 
 // Returns what all masters of a run publish; it is stored in the run's private folder, where later
@@ -58,6 +59,10 @@ bool is_rendezvous_file(const std::filesystem::path& file);
 // Returns what a file of this user says of a run, without its secrets; nullopt if there is none, or
 // the run is over.
 std::optional<RendezvousInfo> read_rendezvous(const std::filesystem::path& file);
+
+// Returns where the master that has published the file answers now; nullopt if none does. The
+// address has no worker's number or id.
+std::optional<MasterAddress> master_now(const std::filesystem::path& file);
 
 // Waits until a master has published the file and answers; nullopt if none does in `wait_s`, or the
 // run is over. The address has no worker's number or id.

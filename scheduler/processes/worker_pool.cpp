@@ -306,6 +306,14 @@ class WorkerPool final : public Pool {
     }
   }
 
+  void on(const message::Call& call, const std::string& from) {
+    if (!settings_.on_call || call.key != settings_.registry.key)
+      return warn("a call of another run");
+    settings_.on_call(call, [this, number = call.number, from](std::string line) {
+      socket_.send(encode(message::Answer{number, std::move(line)}), from);
+    });
+  }
+
   // Only a master sends these.
   void on(const message::Identify&, const std::string&) {}
   void on(const message::Setup&, const std::string&) {}
@@ -316,6 +324,7 @@ class WorkerPool final : public Pool {
   void on(const message::Suspend&, const std::string&) {}
   void on(const message::Shutdown&, const std::string&) {}
   void on(const message::Chosen&, const std::string&) {}
+  void on(const message::Answer&, const std::string&) {}
 
   // Returns whether the supervisor cannot end the worker, or only what connects it with another
   // machine: it is told to end itself.

@@ -5,6 +5,7 @@
 // that is silent for 30 s, not ready in ten minutes, or hung: its trainer made no step for max(60
 // s, 20 x its slowest step).
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -25,6 +26,10 @@ struct WorkerPoolSettings {
   message::Setup setup;
   bool is_restart = false;      // workers may have outlived an earlier master
   double turn_s = patience(1);  // the longest wait()
+  // Makes the call of a caller; `answer` may be used until the pool ends, on the thread of the
+  // pool.
+  std::function<void(const message::Call& call, std::function<void(std::string)> answer)> on_call =
+      nullptr;
 };
 
 // Errors (kInternal): the endpoint cannot be bound.

@@ -13,6 +13,8 @@
 #include "knowledge/artefacts.h"
 #include "knowledge/ledger.h"
 #include "knowledge/studies.h"
+#include "scheduler/asking/ask_lines.h"
+#include "scheduler/asking/callers.h"
 #include "scheduler/budget.h"
 #include "scheduler/driver.h"
 #include "scheduler/launchers/gpus.h"
@@ -30,6 +32,7 @@
 #include "scheduler/run/inheritance.h"
 #include "scheduler/run/network_facts.h"
 #include "scheduler/run/run_facts.h"
+#include "scheduler/run/shared_pool.h"
 #include "scheduler/study_opening.h"
 #include "scheduler/warm_start.h"
 #include "search/searcher.h"
@@ -199,7 +202,7 @@ Result<std::unique_ptr<Pool>> open_pool(const RunOptions& options,
                                         const std::filesystem::path& folder,
                                         const std::filesystem::path& artefacts,
                                         message::Setup setup, int supervisor,
-                                        double counted_until_s, bool is_restart) {
+                                        double counted_until_s, bool is_restart, Callers& callers) {
   const bool is_mpi_job = !options.rendezvous.empty();  // its ranks join
   WorkerPoolSettings settings{.endpoint = endpoint_in(folder),
                               .registry = {.workers = is_mpi_job ? 0 : workers_of(options),
@@ -211,7 +214,11 @@ Result<std::unique_ptr<Pool>> open_pool(const RunOptions& options,
                                            .folder = folder,
                                            .counted_until_s = counted_until_s},
                               .setup = std::move(setup),
-                              .is_restart = is_restart};
+                              .is_restart = is_restart,
+                              .on_call = [&](const message::Call& one, auto answer) {
+                                call(callers, options.config, one.line, one.caller,
+                                     std::move(answer));
+                              }};
   DETOL_TRY(let_join(options, folder, artefacts, settings));
   return make_worker_pool(std::move(settings), system_clock());
 }
@@ -232,6 +239,20 @@ std::function<Result<std::optional<KnownTrial>>(const event::Asked&)> recall_fro
   };
 }
 
+// Answers callers who get no trial in a turn.
+class Settling final : public Observer {
+ public:
+  explicit Settling(Callers& callers) : callers_(callers) {}
+
+  void happened(const Event&, const StudyState&) override {}
+  void turned(const StudyState&, const Standing&) override { callers_.settle(*driver); }
+
+  const Driver* driver = nullptr;
+
+ private:
+  Callers& callers_;
+};
+
 }  // namespace
 
 Result<void> run_master(const RunOptions& options, const std::filesystem::path& folder,
@@ -249,9 +270,12 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
   DETOL_ASSIGN(const Budget budget, budget_in_force(run.resolved.budget));
   DETOL_ASSIGN(const double counted_until_s, counted_until(run.events, folder));
   const std::filesystem::path artefacts = artefact_folder(options.storage, config.study);
-  DETOL_ASSIGN(const auto pool, open_pool(options, folder, artefacts,
-                                          {config.text, options.backend, parts.data.task},
-                                          supervisor.socket, counted_until_s, run.is_restart));
+  Callers callers(config, system_clock(), [] {});
+  DETOL_ASSIGN(
+      const auto workers,
+      open_pool(options, folder, artefacts, {config.text, options.backend, parts.data.task},
+                supervisor.socket, counted_until_s, run.is_restart, callers));
+  SharedPool pool(*workers, callers);
   if (options.workers == kNoWorkers && !run.is_restart)
     log_warning("study {} waits for workers: start them with `detol worker --join {}`",
                 config.study, config.study);
@@ -271,7 +295,8 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
   const auto retention = make_checkpoint_retention(
       {artefacts, pausing_pruner(config), config.inherit == Inherit::kNone ? 0 : kKeptParents});
   const auto progress = progress_for(options, config, budget, folder, supervisor.pid);
-  std::vector<Observer*> observers = {retention.get()};
+  Settling settling(callers);
+  std::vector<Observer*> observers = {retention.get(), &settling};
   if (progress) observers.push_back(progress.get());
   Driver driver(
       {.config = config,
@@ -285,7 +310,7 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
        .study = run.record.id,
        .searcher = *parts.searcher,
        .pruner = *parts.pruner,
-       .pool = *pool,
+       .pool = pool,
        .clock = system_clock(),
        .observers = observers,
        .budget = budget,
@@ -304,11 +329,14 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
        .counted_until_s = counted_until_s,
        .is_stop_requested = [&] { return std::filesystem::exists(stop_request, ignored); }});
   DETOL_TRY(driver.replay(run.events));
+  callers.attach(driver.state(), run.events);
+  settling.driver = &driver;
   if (progress) {
     for (const Event& event : run.events) progress->recall(event);
     progress->recall(run.opening.back());
   }
   const Result<std::string> why = driver.run();
+  callers.end({ErrorCode::kUsage, why ? *why : why.error().message});
   std::filesystem::remove(stop_request, ignored);  // last, so that a restarted master sees it
   if (progress) progress->end(why.value_or(""), driver.state());
   return why.map([](const std::string&) {});

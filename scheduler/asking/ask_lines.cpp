@@ -1,0 +1,296 @@
+#include "scheduler/asking/ask_lines.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "core/json_numbers.h"
+
+namespace detol::inline scheduler {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using nlohmann::json;
+
+constexpr int kMostAsked = 10'000;
+
+std::string text_of(const Json& answer) {
+  return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json error_of(const Error& error) {
+  return {{"error", error.message}};
+}
+
+Json json_of(double number) {
+  if (std::isfinite(number)) return number;
+  return number != number ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
+}
+
+tl::unexpected<Error> bad(std::string what) {
+  return fail(ErrorCode::kUsage, std::move(what));
+}
+
+Result<double> number_from(const json& value) {
+  if (value.is_number()) return value.get<double>();
+  if (value == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  if (value == "Infinity") return std::numeric_limits<double>::infinity();
+  if (value == "-Infinity") return -std::numeric_limits<double>::infinity();
+  return bad(fmt::format("{} is no number", value.dump()));
+}
+
+template <typename Integer>
+Result<Integer> whole(const json& call, const char* key, Integer otherwise) {
+  if (!call.contains(key)) return otherwise;
+  try {
+    const auto number = core::whole_number<Integer>(call.at(key));
+    if (number >= 0) return number;
+  } catch (const json::exception&) {
+  }
+  return bad(fmt::format("\"{}\" must be a whole number", key));
+}
+
+Result<std::vector<Metric>> metrics_from(const json& values, const StudyConfig& config) {
+  std::vector<Metric> metrics;
+  if (values.is_object()) {
+    for (const auto& [name, value] : values.items()) {
+      DETOL_ASSIGN(const double number, number_from(value));
+      metrics.push_back({name, number});
+    }
+    return metrics;
+  }
+  const json list = values.is_array() ? values : json::array({values});
+  if (list.size() != config.objectives.size())
+    return bad(fmt::format("{} values for {} objectives", list.size(), config.objectives.size()));
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    DETOL_ASSIGN(const double number, number_from(list[i]));
+    metrics.push_back({config.objectives[i].metric, number});
+  }
+  return metrics;
+}
+
+Json params_of(const StudyConfig& config, const Genome& genome) {
+  Json params = Json::object();
+  const auto values = config.ends_by_itself() ? config.parameters(genome) : genome.assignments();
+  for (const auto& [name, value] : values)
+    std::visit([&, &name = name](const auto& held) { params[name] = held; }, value);
+  return params;
+}
+
+Json json_of(const StudyConfig& config, const AskedTrial& trial) {
+  Json json = {{"trial", trial.trial}, {"params", params_of(config, trial.genome)}};
+  if (trial.known) {
+    json["state"] = to_text(*trial.known);
+    return json;
+  }
+  json["attempt"] = trial.attempt;
+  json["seed"] = trial.seed % (std::uint64_t{1} << 31);  // programs that seed NumPy take 32 bits
+  json["steps"] = static_cast<int>(trial.epochs);
+  json["folder"] = trial.folder;
+  return json;
+}
+
+Result<Genome> genome_from(const json& params, const StudyConfig& config) {
+  std::vector<std::pair<std::string, Value>> assignments;
+  if (!params.is_object()) return bad("\"params\" must be an object");
+  for (const auto& [name, value] : params.items()) {
+    if (value.is_boolean())
+      assignments.emplace_back(name, value.get<bool>());
+    else if (value.is_number_integer())
+      assignments.emplace_back(name, value.get<std::int64_t>());
+    else if (value.is_number())
+      assignments.emplace_back(name, value.get<double>());
+    else if (value.is_string())
+      assignments.emplace_back(name, value.get<std::string>());
+    else
+      return bad(fmt::format("the parameter {} must be a number, a text, true or false", name));
+  }
+  return config.space.genome(assignments);
+}
+
+Result<Told> told_from(const json& call, const char* trial, const StudyConfig& config) {
+  Told told;
+  DETOL_ASSIGN(told.trial, whole<TrialId>(call, trial, 0));
+  DETOL_ASSIGN(told.attempt, whole<int>(call, "attempt", 0));
+  if (!call.contains(trial)) return bad(fmt::format("\"{}\" says which trial", trial));
+  if (call.contains("failed")) {
+    const json& why = call.at("failed");
+    told.outcome = Told::Failure{Cause::kCrashed, why.is_string() ? why.get<std::string>() : ""};
+  } else if (call.contains("pruned")) {
+    told.outcome = Told::Pruned{};
+  } else if (call.contains("released")) {
+    told.outcome = Told::Released{};
+  } else if (call.contains("values")) {
+    DETOL_ASSIGN(told.outcome, metrics_from(call.at("values"), config));
+  } else {
+    return bad("a tell has \"values\", or \"failed\", \"pruned\" or \"released\"");
+  }
+  return told;
+}
+
+// Call: one line, on its way to its answer.
+class Call {
+ public:
+  Call(Callers& callers, const StudyConfig& config, const std::string& caller, AnswerLine answer)
+      : callers_(callers), config_(config), caller_(caller), answer_(std::move(answer)) {}
+
+  void make(const json& call) {
+    const bool does_both = call.contains("ask") && call.contains("tell");
+    const Result<void> made = does_both                 ? tell_and_ask(call)
+                              : call.contains("ask")    ? ask(call, answer_)
+                              : call.contains("tell")   ? tell(call)
+                              : call.contains("report") ? report(call)
+                              : call.contains("have")   ? have(call.at("have"))
+                              : call.contains("best")   ? best()
+                              : call.contains("study")
+                                  ? study()
+                                  : bad("a call has one of ask, tell, report, have, best, study");
+    if (!made) answer_(text_of(error_of(made.error())));
+  }
+
+ private:
+  Result<void> ask(const json& call, const AnswerLine& to) {
+    Ask ask{.caller = caller_};
+    DETOL_ASSIGN(ask.count, whole<int>(call, "ask", 1));
+    ask.count = std::min(ask.count, kMostAsked);
+    ask.waits = call.value("wait", json(false)) == json(true);
+    if (call.contains("params")) {
+      DETOL_ASSIGN(ask.wish, genome_from(call.at("params"), config_));
+    }
+    callers_.ask(std::move(ask), [answer = to, &config = config_](Result<AskAnswer> got) {
+      if (!got) return answer(text_of(error_of(got.error())));
+      Json trials = Json::array();
+      for (const AskedTrial& trial : got->trials) trials.push_back(json_of(config, trial));
+      Json json = {{"trials", std::move(trials)}};
+      if (!got->none.empty()) json["none"] = got->none;
+      answer(text_of(json));
+    });
+    return {};
+  }
+
+  Result<void> report(const json& call) {
+    StepReport report;
+    DETOL_ASSIGN(report.trial, whole<TrialId>(call, "report", 0));
+    DETOL_ASSIGN(report.attempt, whole<int>(call, "attempt", 0));
+    DETOL_ASSIGN(report.step, whole<int>(call, "step", 0));
+    DETOL_ASSIGN(report.metrics, metrics_from(call.value("values", json()), config_));
+    callers_.report(std::move(report), [answer = answer_](const Result<bool>& stop) {
+      answer(text_of(stop ? Json{{"stop", *stop}} : error_of(stop.error())));
+    });
+    return {};
+  }
+
+  Result<void> tell(const json& call) {
+    if (call.at("tell").is_array()) return tell_all(call.at("tell"));
+    DETOL_ASSIGN(Told told, told_from(call, "tell", config_));
+    callers_.tell(std::move(told), [answer = answer_](const Result<TrialState>& state) {
+      answer(text_of(state ? Json{{"state", to_text(*state)}} : error_of(state.error())));
+    });
+    return {};
+  }
+
+  // What was wrong with the tell, found with the ask, is "tell_error".
+  Result<void> tell_and_ask(const json& call) {
+    DETOL_ASSIGN(Told told, told_from(call, "tell", config_));
+    const auto state = std::make_shared<Result<TrialState>>(TrialState::kRunning);
+    callers_.tell(std::move(told), [state](Result<TrialState> now) { *state = std::move(now); });
+    return ask(call, [state, answer = answer_](const std::string& asked) {
+      const Json told =
+          *state ? Json{{"state", to_text(**state)}} : Json{{"tell_error", state->error().message}};
+      const std::string text = text_of(told);
+      answer(text.substr(0, text.size() - 1) + "," + asked.substr(1));
+    });
+  }
+
+  // The tells of a list become durable together, and are answered together.
+  Result<void> tell_all(const json& list) {
+    struct Answers {
+      std::vector<Json> states;
+      std::size_t missing;
+    };
+    const auto all =
+        std::make_shared<Answers>(Answers{std::vector<Json>(list.size()), list.size()});
+    const auto settle = [all, answer = answer_](std::size_t i, Json state) {
+      all->states[i] = std::move(state);
+      if (--all->missing == 0) answer(text_of({{"told", all->states}}));
+    };
+    if (list.empty()) answer_(text_of({{"told", Json::array()}}));
+    std::vector<std::pair<std::size_t, Told>> calls;  // what is wrong is settled before any of them
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      auto told = told_from(list[i], "trial", config_);
+      if (told)
+        calls.emplace_back(i, *std::move(told));
+      else
+        settle(i, error_of(told.error()));
+    }
+    for (auto& [i, told] : calls) {
+      callers_.tell(std::move(told), [settle, i = i](const Result<TrialState>& state) {
+        settle(i, state ? Json{{"state", to_text(*state)}} : error_of(state.error()));
+      });
+    }
+    return {};
+  }
+
+  Result<void> have(const json& list) {
+    std::vector<TrialId> trials;
+    for (const json& one : list) {
+      if (!one.is_number_unsigned()) return bad("\"have\" must be a list of trials");
+      trials.push_back(one.get<TrialId>());
+    }
+    callers_.release_others(caller_, std::move(trials));
+    answer_("{}");
+    return {};
+  }
+
+  Result<void> best() {
+    callers_.with_state([answer = answer_, &config = config_](Result<const StudyState*> state) {
+      if (!state) return answer(text_of(error_of(state.error())));
+      const TrialRecord* best = (*state)->best();
+      if (best == nullptr) return answer(text_of({{"best", nullptr}}));
+      Json values = Json::object();
+      for (std::size_t i = 0; i < best->values.size(); ++i)
+        values[config.objectives[i].metric] = json_of(best->values[i]);
+      answer(text_of({{"best",
+                       {{"trial", best->trial.id},
+                        {"params", params_of(config, best->trial.genome)},
+                        {"values", std::move(values)}}}}));
+    });
+    return {};
+  }
+
+  Result<void> study() {
+    callers_.with_state([answer = answer_, &config = config_](Result<const StudyState*> state) {
+      if (!state) return answer(text_of(error_of(state.error())));
+      Json objectives = Json::array();
+      for (const Objective& one : config.objectives) objectives.push_back(one.metric);
+      answer(text_of({{"study", config.study},
+                      {"objectives", std::move(objectives)},
+                      {"trials", (*state)->trials().size()}}));
+    });
+    return {};
+  }
+
+  Callers& callers_;
+  const StudyConfig& config_;
+  const std::string caller_;
+  const AnswerLine answer_;
+};
+
+}  // namespace
+
+void call(Callers& callers, const StudyConfig& config, std::string_view line,
+          const std::string& caller, AnswerLine answer) {
+  const json parsed = json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!parsed.is_object()) return answer(R"({"error":"a call is one JSON object in a line"})");
+  if (parsed.contains("id"))
+    answer = [id = parsed.at("id").dump(), answer = std::move(answer)](std::string text) {
+      answer("{\"id\":" + id + (text == "{}" ? "}" : "," + text.substr(1)));
+    };
+  Call(callers, config, caller, std::move(answer)).make(parsed);
+}
+
+}  // namespace detol::inline scheduler

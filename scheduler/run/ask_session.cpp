@@ -1,0 +1,217 @@
+#include "scheduler/run/ask_session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <future>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "core/clock.h"
+#include "knowledge/artefacts.h"
+#include "knowledge/query.h"
+#include "knowledge/studies.h"
+#include "scheduler/asking/ask_lines.h"
+#include "scheduler/asking/study_service.h"
+#include "scheduler/launchers/rendezvous.h"
+#include "scheduler/processes/calls.h"
+#include "scheduler/processes/run_folder.h"
+#include "scheduler/study_difference.h"
+
+namespace detol::inline scheduler {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr auto kTryAgain = std::chrono::milliseconds(5);
+constexpr double kRestartS = 2;  // in which a supervisor has started a master that was killed again
+
+// Returns the study if it is there. Errors: kInput if it was begun with another config.
+Result<std::optional<StudyRecord>> find_begun(const AskSessionSettings& settings) {
+  const auto reader = Reader::open(settings.storage);
+  auto record = reader ? (*reader)->study(settings.study)
+                       : Result<StudyRecord>(tl::unexpected(reader.error()));
+  if (!record && record.error().code == ErrorCode::kStudy && settings.config)
+    return std::optional<StudyRecord>();
+  if (!record) return tl::unexpected(record.error());
+  if (settings.config) {
+    DETOL_ASSIGN(const StudyConfig config, for_begun_study(*settings.config, record->config));
+    DETOL_TRY(same_study(record->config, config.text));
+  }
+  return std::optional(*std::move(record));
+}
+
+}  // namespace
+
+// Gate: the way to the process that runs the study.
+class AskSession::Gate {
+ public:
+  virtual ~Gate() = default;
+  virtual std::optional<std::string> call(const std::string& line) = 0;  // nullopt: it is gone
+  virtual Result<std::string> close() { return std::string(); }
+};
+
+class AskSession::Remote final : public Gate {
+ public:
+  Remote(CallClient client, fs::path file, std::string caller)
+      : client_(std::move(client)), file_(std::move(file)), caller_(std::move(caller)) {}
+
+  std::optional<std::string> call(const std::string& line) override {
+    return client_.call(caller_, line, [this] { return master_now(file_).has_value(); });
+  }
+
+ private:
+  CallClient client_;
+  const fs::path file_;
+  const std::string caller_;
+};
+
+class AskSession::Local final : public Gate {
+ public:
+  Local(std::unique_ptr<StudyService> service, std::string caller)
+      : service_(std::move(service)), caller_(std::move(caller)) {}
+  ~Local() override { (void)close(); }
+
+  // Lets other processes call this one.
+  Result<void> serve(const fs::path& file) {
+    DETOL_ASSIGN(auto folder, RunFolder::make_with("asking", ""));
+    folder_ = std::make_unique<RunFolder>(std::move(folder));
+    file_ = file;
+    DETOL_ASSIGN(RendezvousInfo info, rendezvous_info(folder_->path(), Reach::kSocket));
+    info.comes_back = false;
+    DETOL_ASSIGN(server_, CallServer::start(info.socket, info.key,
+                                            [&service = *service_](const auto& call, auto answer) {
+                                              detol::call(service.callers(), service.config(),
+                                                          call.line, call.caller,
+                                                          std::move(answer));
+                                              service.look();
+                                            }));
+    std::error_code ignored;
+    fs::create_directories(file.parent_path(), ignored);
+    return publish(info, file);
+  }
+
+  std::optional<std::string> call(const std::string& line) override {
+    const auto promise = std::make_shared<std::promise<std::string>>();
+    auto answer = promise->get_future();
+    detol::call(service_->callers(), service_->config(), line, caller_,
+                [promise](std::string text) { promise->set_value(std::move(text)); });
+    service_->look();
+    return answer.get();
+  }
+
+  Result<std::string> close() override {
+    if (server_) remove_published(folder_->path(), file_);
+    auto ended = service_->close();
+    server_.reset();
+    return ended;
+  }
+
+ private:
+  std::unique_ptr<RunFolder> folder_;
+  fs::path file_;
+  std::unique_ptr<StudyService> service_;
+  std::unique_ptr<CallServer> server_;  // ends before the service
+  const std::string caller_;
+};
+
+AskSession::AskSession(AskSessionSettings settings)
+    : settings_(std::move(settings)),
+      caller_(settings_.serves ? this_caller() : std::string(kNoCaller)),
+      join_file_(artefact_folder(settings_.storage, settings_.study) / kJoinFile) {}
+
+AskSession::~AskSession() = default;
+
+Result<std::unique_ptr<AskSession>> AskSession::open(AskSessionSettings settings) {
+  std::unique_ptr<AskSession> session(new AskSession(std::move(settings)));
+  DETOL_ASSIGN(session->gate_, session->open_gate());
+  return session;
+}
+
+// Goes to the process that runs the study, or opens it here. A master that was killed comes back
+// within kRestartS: until then its study is not taken from it.
+Result<std::unique_ptr<AskSession::Gate>> AskSession::open_gate() {
+  const double began_s = system_clock().now_s();
+  for (;; std::this_thread::sleep_for(kTryAgain)) {
+    if (const auto master = master_now(join_file_)) {
+      DETOL_TRY(find_begun(settings_));
+      DETOL_ASSIGN(CallClient client, CallClient::connect(*master));
+      auto gate = std::make_unique<Remote>(std::move(client), join_file_, caller_);
+      const std::string have = json{{"have", have_}}.dump();
+      if (have_.empty() || gate->call(have)) return gate;
+      continue;
+    }
+    const double waited_s = system_clock().now_s() - began_s;
+    const auto other = read_rendezvous(join_file_);
+    if (other && other->comes_back && waited_s < kRestartS) continue;
+    auto gate = open_here();
+    if (gate || waited_s >= settings_.patience_s) return gate;
+    const bool is_locked = gate.error().system_error == EWOULDBLOCK;
+    const bool was_begun_meanwhile = gate.error().code == ErrorCode::kStudy && settings_.config;
+    if (!is_locked && !was_begun_meanwhile) return gate;
+  }
+}
+
+Result<std::unique_ptr<AskSession::Gate>> AskSession::open_here() {
+  DETOL_ASSIGN(const auto record, find_begun(settings_));
+  StudyConfig config;
+  if (record) {
+    DETOL_ASSIGN(config, load_study_config(record->config, record->name));
+  } else {
+    config = *settings_.config;
+  }
+  config.study = settings_.study;
+  DETOL_ASSIGN(auto service, StudyService::open(config, {.storage = settings_.storage,
+                                                         .budget = settings_.budget,
+                                                         .must_exist = record.has_value(),
+                                                         .own = have_,
+                                                         .patience_s = 0}));
+  auto gate = std::make_unique<Local>(std::move(service), caller_);
+  std::error_code ignored;
+  fs::remove(join_file_, ignored);  // of a process that was killed
+  if (settings_.serves) DETOL_TRY(gate->serve(join_file_));
+  settings_.budget.clear();  // `+2h` counts once
+  return gate;
+}
+
+Result<std::string> AskSession::call(const std::string& line) {
+  for (;;) {
+    if (!gate_) {
+      DETOL_ASSIGN(gate_, open_gate());
+    }
+    if (auto answer = gate_->call(line)) {
+      learn(line, *answer);
+      return *std::move(answer);
+    }
+    gate_.reset();
+  }
+}
+
+// Keeps which trials this session has.
+void AskSession::learn(const std::string& line, const std::string& answer) {
+  const json asked = json::parse(line, nullptr, false), got = json::parse(answer, nullptr, false);
+  if (!asked.is_object() || !got.is_object()) return;
+  for (const json& trial : got.value("trials", json::array())) {
+    if (trial.contains("attempt")) have_.push_back(trial.at("trial"));
+  }
+  const auto forget = [&](const json& trial) {
+    std::erase_if(have_, [&](auto id) { return trial == id; });
+  };
+  if (got.value("stop", json(false)) == json(true)) forget(asked.value("report", json()));
+  const json told = asked.value("tell", json());
+  if (!told.is_array()) return forget(got.contains("state") ? told : json());
+  for (const json& one : told) {
+    if (one.is_object()) forget(one.value("trial", json()));
+  }
+}
+
+Result<std::string> AskSession::close() {
+  if (!gate_) return std::string();
+  auto ended = gate_->close();
+  gate_.reset();
+  return ended;
+}
+
+}  // namespace detol::inline scheduler

@@ -1,0 +1,62 @@
+#pragma once
+
+// AskSession: how a process outside the search asks a study for trials and tells it their values,
+// whoever runs the study: another process, to which the calls go, or nobody, and then this one
+// opens it. Should the other process end, the session goes on with the next one, or opens the study
+// itself.
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "encodings/study/study_config.h"
+
+namespace detol::inline scheduler {
+
+struct AskSessionSettings {
+  std::filesystem::path storage;           // the database
+  std::string study;                       // its name
+  std::optional<StudyConfig> config = {};  // begins the study if there is none of the name
+  std::string budget = {};                 // as StudyServiceSettings::budget
+  // Its trials are this process's, and wait for others once it is gone; else they wait for their
+  // values. While it has the study open, other processes call this one.
+  bool serves = false;
+  double patience_s = 30;  // for a process that has the study and takes no calls
+};
+
+class AskSession {
+ public:
+  // Errors: kStudy: there is none, and no config; kInput: the study was begun with another config;
+  // kStorage; and those of StudyService::open().
+  static Result<std::unique_ptr<AskSession>> open(AskSessionSettings settings);
+  ~AskSession();
+
+  // Returns the answer to a line (ask_lines.h). What is answered is durable. Errors: as open(), if
+  // the study is lost and cannot be had again.
+  Result<std::string> call(const std::string& line);
+
+  // Ends the session: trials of this process that are not told wait for whoever asks next. Returns
+  // a sentence that says where the study stands; empty where another process runs it.
+  Result<std::string> close();
+
+ private:
+  class Gate;
+  class Local;
+  class Remote;
+  explicit AskSession(AskSessionSettings settings);
+  Result<std::unique_ptr<Gate>> open_gate();
+  Result<std::unique_ptr<Gate>> open_here();
+  void learn(const std::string& line, const std::string& answer);
+
+  AskSessionSettings settings_;
+  const std::string caller_;  // for the ledger (callers.h)
+  std::filesystem::path join_file_;
+  std::vector<std::uint64_t> have_;  // trials that this session was given and has not told
+  std::unique_ptr<Gate> gate_;
+};
+
+}  // namespace detol::inline scheduler

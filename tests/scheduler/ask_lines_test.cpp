@@ -1,0 +1,206 @@
+// Calls as lines of JSON, and whose trials outlive the process that gave them.
+
+#include "scheduler/asking/ask_lines.h"
+
+#include <fmt/format.h>
+
+#include <future>
+#include <nlohmann/json.hpp>
+
+#include <gtest/gtest.h>
+
+#include "core/host.h"
+#include "knowledge/ledger.h"
+#include "scheduler/asking/study_service.h"
+#include "tests/support/temp_folder.h"
+
+namespace detol {
+namespace {
+
+using nlohmann::json;
+using testing_support::TempFolder;
+
+constexpr std::string_view kSpace = R"(
+version: 1
+study: s
+seed: 3
+external: {}
+parameters:
+  x: {type: float, low: 0, high: 1}
+  opt: {type: categorical, choices: [sgd, adam]}
+  batch: 32
+objectives: [{metric: loss, direction: minimize}]
+search: {algorithm: random}
+)";
+
+class AskLines : public ::testing::Test {
+ protected:
+  AskLines() { open(); }
+
+  void open(std::vector<TrialId> own = {}, const std::string& budget = "") {
+    service_.reset();
+    auto opened = StudyService::open(
+        load_study_config(kSpace, "space").value(),
+        {.storage = folder_.path() / "detol.db", .budget = budget, .own = std::move(own)});
+    ASSERT_TRUE(opened) << opened.error().message;
+    service_ = *std::move(opened);
+  }
+
+  json ask(const std::string& line, const std::string& caller = std::string(kNoCaller)) {
+    std::promise<std::string> answer;
+    call(service_->callers(), service_->config(), line, caller,
+         [&](std::string text) { answer.set_value(std::move(text)); });
+    service_->look();
+    return json::parse(answer.get_future().get());
+  }
+
+  // The state of a trial, by what a tell says of one that has ended, or cannot be told.
+  std::string error_of(const std::string& line) { return ask(line).value("error", "none"); }
+
+  TempFolder folder_;
+  std::unique_ptr<StudyService> service_;
+};
+
+TEST_F(AskLines, AnAskGivesAllThatAnEvaluationNeeds) {
+  const json trial = ask(R"({"ask": 1})").at("trials").at(0);
+  EXPECT_EQ(trial.at("trial"), 0);
+  EXPECT_EQ(trial.at("attempt"), 1);
+  EXPECT_EQ(trial.at("steps"), 0);
+  EXPECT_EQ(trial.at("folder"), (folder_.path() / "detol.db.d/s/0").string());
+  EXPECT_LT(trial.at("seed"), std::int64_t{1} << 31);
+  EXPECT_EQ(trial.at("params").at("batch"), 32) << "single values belong to every candidate";
+  EXPECT_TRUE(trial.at("params").at("x").is_number_float());
+}
+
+TEST_F(AskLines, EveryFormOfAValueIsTheSame) {
+  ask(R"({"ask": 4})");
+  for (const char* line : {R"({"tell": 0, "values": 0.5})", R"({"tell": 1, "values": [0.5]})",
+                           R"({"tell": 2, "values": {"loss": 0.5, "size": 7}})"})
+    EXPECT_EQ(ask(line), json({{"state", "COMPLETE"}})) << line;
+  EXPECT_EQ(ask(R"({"tell": 3, "values": "NaN"})").at("state"), "FAIL");
+  EXPECT_EQ(ask(R"({"best": true})").at("best").at("values"), json({{"loss", 0.5}}));
+}
+
+TEST_F(AskLines, ATrialEndsInEachWayThatItCan) {
+  ask(R"({"ask": 4})");
+  EXPECT_EQ(ask(R"({"tell": 0, "failed": "no luck"})").at("state"), "FAIL");
+  EXPECT_EQ(ask(R"({"report": 1, "step": 2, "values": 0.4})"), json({{"stop", false}}));
+  EXPECT_EQ(ask(R"({"tell": 1, "pruned": true})").at("state"), "PRUNED");
+  EXPECT_EQ(ask(R"({"report": 1, "step": 3, "values": 0.1})"), json({{"stop", true}}))
+      << "it has ended";
+  EXPECT_EQ(ask(R"({"best": true})").at("best").at("values").at("loss"), 0.4);
+  EXPECT_EQ(ask(R"({"tell": 2, "released": true})").at("state"), "WAITING");
+  EXPECT_EQ(ask(R"({"ask": 1})").at("trials").at(0).at("trial"), 2);
+  EXPECT_EQ(ask(R"({"tell": 3, "values": 1})").at("state"), "COMPLETE");
+  EXPECT_EQ(ask(R"({"tell": 3, "values": 9})").at("state"), "COMPLETE") << "the first tell counts";
+  EXPECT_EQ(ask(R"({"report": 2, "values": "NaN"})"), json({{"stop", true}}));
+}
+
+TEST_F(AskLines, ManyTellsAreAnsweredInTheirOrder) {
+  ask(R"({"ask": 3})");
+  const json told = ask(R"({"tell": [{"trial": 2, "values": 2}, {"values": 1}, {"trial": 77,
+                            "values": 1}, {"trial": 0, "failed": ""}]})");
+  EXPECT_EQ(told.at("told").at(0).at("state"), "COMPLETE");
+  EXPECT_EQ(told.at("told").at(1).at("error"), "\"trial\" says which trial");
+  EXPECT_EQ(told.at("told").at(2).at("error"), "study s has no trial 77");
+  EXPECT_EQ(told.at("told").at(3).at("state"), "FAIL");
+  EXPECT_EQ(ask(R"({"tell": []})"), json({{"told", json::array()}}));
+}
+
+TEST_F(AskLines, ATellAndTheNextAskAreOneCall) {
+  ask(R"({"ask": 1})");
+  const json both = ask(R"({"id": 5, "tell": 0, "values": 0.5, "ask": 1})");
+  EXPECT_EQ(both.at("id"), 5);
+  EXPECT_EQ(both.at("state"), "COMPLETE");
+  EXPECT_EQ(both.at("trials").at(0).at("trial"), 1);
+  const json bad = ask(R"({"tell": 44, "values": 0.5, "ask": 1})");
+  EXPECT_EQ(bad.at("tell_error"), "study s has no trial 44");
+  EXPECT_EQ(bad.at("trials").at(0).at("trial"), 2);
+}
+
+TEST_F(AskLines, ACandidateOfTheCallersIsATrialOrAKnownOne) {
+  const char* wish = R"({"ask": 1, "params": {"x": 0.25, "opt": "sgd"}})";
+  const json trial = ask(wish).at("trials").at(0);
+  EXPECT_EQ(trial.at("params").at("x"), 0.25);
+  ask(fmt::format(R"({{"tell": {}, "values": 1}})", trial.at("trial").get<int>()));
+  const json known = ask(wish).at("trials").at(0);
+  EXPECT_EQ(known.at("state"), "COMPLETE");
+  EXPECT_NE(error_of(R"({"ask": 1, "params": {"x": 3, "opt": "sgd"}})").find("0 to 1"),
+            std::string::npos);
+}
+
+TEST_F(AskLines, WhatIsNoCallIsAnErrorAndChangesNothing) {
+  for (const char* line :
+       {"", "no json", "[1]", "{}", R"({"ask": "x"})", R"({"ask": -1})", R"({"tell": 0})",
+        R"({"tell": 1e300, "values": 1})", R"({"tell": 0, "values": true})",
+        R"({"report": 0, "values": {}})", R"({"ask": 1, "params": [1]})", R"({"have": ["a"]})"})
+    EXPECT_NE(error_of(line), "none") << line;
+  EXPECT_EQ(ask(R"({"study": true})").at("trials"), 0);
+}
+
+TEST_F(AskLines, AskingForNoneOrForTooManyIsAnswered) {
+  EXPECT_EQ(ask(R"({"ask": 0})").at("trials"), json::array());
+  open({}, "3trials");
+  const json all = ask(R"({"ask": 100})");
+  EXPECT_EQ(all.at("trials").size(), 3u);
+  EXPECT_EQ(all.at("none"), "the budget is used up");
+}
+
+TEST_F(AskLines, TrialsOfTheCommandLineOutliveTheProcess) {
+  ask(R"({"ask": 1})");
+  open();
+  EXPECT_EQ(ask(R"({"ask": 1})").at("trials").at(0).at("trial"), 1);
+  EXPECT_EQ(ask(R"({"tell": 0, "values": 1})").at("state"), "COMPLETE");
+}
+
+TEST_F(AskLines, TrialsOfAProcessThatIsGoneWaitForWhoeverAsks) {
+  const std::string dead = fmt::format("ask {}/{}", host_name(), 999'999'999);
+  const std::string elsewhere = "ask another-host/12";
+  ask(R"({"ask": 1})", dead);
+  ask(R"({"ask": 1})", elsewhere);
+  ask(R"({"ask": 1})", this_caller());
+  open();
+  EXPECT_EQ(ask(R"({"tell": 1, "values": 1})").at("state"), "COMPLETE")
+      << "nobody here knows whether a process of another machine lives";
+  EXPECT_EQ(ask(R"({"ask": 1})").at("trials").at(0).at("trial"), 0);
+  EXPECT_EQ(ask(R"({"ask": 1})").at("trials").at(0).at("trial"), 2);
+}
+
+// Another process gave trials to this one, and was killed.
+TEST_F(AskLines, ACallerKeepsItsTrialsWhenItTakesTheStudyOver) {
+  ask(R"({"ask": 2})", this_caller());
+  service_.reset();
+  {
+    const auto ledger = Ledger::open(folder_.path() / "detol.db").value();
+    const StudyId study = ledger->open_study("s")->id;
+    for (const TrialId trial : {0, 1}) {
+      const Event given = event::Started{.trial = trial, .attempt = 2, .worker = this_caller()};
+      ASSERT_TRUE(ledger->append(study, {&given, 1}));
+    }
+  }
+  open({1});
+  EXPECT_EQ(ask(R"({"tell": 1, "values": 1})"), json({{"state", "COMPLETE"}}));
+  EXPECT_EQ(error_of(R"({"tell": 0, "values": 1})"),
+            "trial 0 waits to be asked for again: whoever had it was gone");
+}
+
+TEST_F(AskLines, ATrialOfWhichItsCallerNeverHeardIsGivenAgain) {
+  const std::string elsewhere = "ask another-host/12";
+  ask(R"({"ask": 2})", elsewhere);
+  open();
+  ask(R"({"have": [1]})", elsewhere);
+  EXPECT_EQ(ask(R"({"ask": 1})").at("trials").at(0).at("trial"), 0);
+  EXPECT_EQ(ask(R"({"tell": 1, "values": 1})", elsewhere), json({{"state", "COMPLETE"}}));
+}
+
+TEST_F(AskLines, AnAttemptThatWasReplacedTellsNothing) {
+  ask(R"({"ask": 1})");
+  ask(R"({"tell": 0, "released": true})");
+  EXPECT_EQ(ask(R"({"ask": 1})").at("trials").at(0).at("attempt"), 2);
+  EXPECT_EQ(error_of(R"({"tell": 0, "attempt": 1, "values": 1})"),
+            "trial 0 was given to another caller meanwhile");
+  EXPECT_EQ(ask(R"({"tell": 0, "attempt": 2, "values": 1})").at("state"), "COMPLETE");
+}
+
+}  // namespace
+}  // namespace detol
