@@ -3,6 +3,7 @@
 #include "cli/final_choice.h"
 #include "cli/preflight.h"
 #include "cli/run_options.h"
+#include "cli/search_setup.h"
 #include "knowledge/query.h"
 
 namespace detol::inline cli {
@@ -46,6 +47,7 @@ Result<int> run_resume(const Arguments& arguments) {
     DETOL_TRY(check_units(asked, options.config));
   }
   DETOL_TRY(check_target(options));
+  DETOL_TRY(is_run_by_detol(options.config));
   options.retry_failed = arguments.has("retry-failed");
   DETOL_TRY(choose(arguments, record, options));
   return run_search(options, {}, [&](const std::string& study) { end_search(options, study); });

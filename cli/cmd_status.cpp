@@ -52,13 +52,16 @@ Cell utilisation(double training_s, double device_s) {
 
 // Describes the state: the row of a study whose processes were killed still says RUNNING.
 Result<std::string> situation_of(const std::string& storage, const StudyRecord& study) {
+  const auto config = load_study_config(study.config, study.name);
+  const bool is_asked = config && config->external;
+  const std::string resume = fmt::format("detol {} {}", is_asked ? "ask" : "resume", study.name);
   if (study.state == StudyPhase::kDone)
-    return fmt::format("done; extend with `detol resume {} --budget +...`", study.name);
+    return fmt::format("done; extend with `{} --budget +...`", resume);
   if (study.state == StudyPhase::kStopped)
-    return fmt::format("stopped; resume with `detol resume {}`", study.name);
+    return fmt::format("stopped; {} with `{}`", is_asked ? "ask again" : "resume", resume);
   DETOL_ASSIGN(const auto runner, runner_of(storage, study));
   if (runner) return "run by " + to_text(*runner);
-  return fmt::format("killed; resume with `detol resume {}`", study.name);
+  return fmt::format("killed; resume with `{}`", resume);
 }
 
 // Returns the workers that train now, "local/0 node7/4711": those of other machines show their

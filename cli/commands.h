@@ -87,6 +87,8 @@ std::span<const Option> global_options();
 // The commands; each cmd_*.cpp defines at least one.
 Command search_command();
 Command tune_command();
+Command ask_command();
+Command tell_command();
 Command explore_command();
 Command resume_command();
 Command simulate_command();

@@ -28,6 +28,15 @@ std::string previous_backend(const RunOptions& options) {
   return last_backend(options.storage, options.config.study).value_or("");
 }
 
+}  // namespace
+
+Result<void> is_run_by_detol(const StudyConfig& config) {
+  if (!config.external) return {};
+  return make_evaluator(config, {}).map([](const auto&) {});
+}
+
+namespace {
+
 Result<SearchSetup> set_up(const Arguments& arguments,
                            const std::function<Result<StudyConfig>()>& read) {
   SearchSetup setup;
@@ -37,6 +46,7 @@ Result<SearchSetup> set_up(const Arguments& arguments,
   options.if_exists = if_exists_from(arguments);
   if (options.if_exists != IfExists::kResume) DETOL_TRY(check_new_name(options.config.study));
   DETOL_TRY(check_target(options));
+  DETOL_TRY(is_run_by_detol(options.config));
   if (options.config.command &&
       std::max(options.group_size, options.config.resources.group_size) > 1)
     return fail(ErrorCode::kUsage,

@@ -30,6 +30,9 @@ Result<SearchSetup> set_up_search(const Arguments& arguments);
 Result<SearchSetup> set_up_search(const Arguments& arguments,
                                   const std::function<Result<StudyConfig>()>& read);
 
+// Checks that the study has trials to run: not those of callers. Errors (kUsage).
+Result<void> is_run_by_detol(const StudyConfig& config);
+
 // Runs the search to its end, or with --dry-run says what would run. Returns the exit code.
 Result<int> run_set_up(const SearchSetup& setup, const Arguments& arguments);
 

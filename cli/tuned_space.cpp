@@ -126,8 +126,11 @@ Result<std::string> space_of(const TunedSpace& space) {
     objectives += objective;
   }
   const std::string steps = space.steps.empty() ? "" : fmt::format("  steps: {}\n", space.steps);
-  return fmt::format("version: 1\nstudy: {}\ncommand:\n  run:\n{}{}parameters:\n{}objectives:\n{}",
-                     yaml_text(space.study), arguments, steps, parameters, objectives);
+  const std::string scorer = !space.command.empty() ? "command:\n  run:\n" + arguments + steps
+                             : steps.empty()        ? "external: {}\n"
+                                                    : "external:\n" + steps;
+  return fmt::format("version: 1\nstudy: {}\n{}parameters:\n{}objectives:\n{}",
+                     yaml_text(space.study), scorer, parameters, objectives);
 }
 
 }  // namespace detol::inline cli

@@ -1,6 +1,6 @@
 #pragma once
 
-// The space of `detol tune` without a space file: a study's YAML from flags.
+// The space of `detol tune` and `detol ask` without a space file: a study's YAML from flags.
 
 #include <string>
 #include <vector>
@@ -11,7 +11,8 @@ namespace detol::inline cli {
 
 struct TunedSpace {
   std::string study;
-  std::vector<std::string> command;     // the program and its arguments, with placeholders
+  std::vector<std::string> command;     // the program and its arguments, with placeholders; empty:
+                                        // callers evaluate the candidates
   std::vector<std::string> parameters;  // lr=log(1e-5,1e-1)
   std::vector<std::string> metrics;     // val_loss:minimize
   std::string steps = {};               // of a whole trial; empty: until the program ends

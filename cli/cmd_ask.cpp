@@ -1,0 +1,195 @@
+// `ask` and `tell`: a search whose trials are evaluated by whoever asks for them, call by call or
+// over lines of JSON. The calls go to the process that runs the study; where none does, they open
+// it.
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <csignal>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/search_setup.h"
+#include "cli/settings.h"
+#include "cli/study_source.h"
+#include "core/table.h"
+#include "scheduler/run/ask_session.h"
+
+namespace detol::inline cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kLongestLine = std::size_t{8} << 20;  // bytes
+
+// Returns the settings of a session with the study that the arguments name or describe.
+Result<AskSessionSettings> session_from(const Arguments& arguments, bool serves) {
+  AskSessionSettings settings{.storage = arguments.globals.storage,
+                              .study = arguments.text("STUDY"),
+                              .budget = arguments.text("budget"),
+                              .serves = serves};
+  if (has_space(arguments)) {
+    const std::string name = settings.study.empty() ? "study" : settings.study;
+    DETOL_ASSIGN(settings.config, config_from_flags(arguments, {}, name));
+    if (settings.study.empty()) settings.study = settings.config->study;
+    settings.config->study = settings.study;
+  } else if (settings.study.empty()) {
+    return fail(ErrorCode::kUsage, "name the study, or describe its space with --space or --param");
+  }
+  return settings;
+}
+
+Result<void> print_json(const Json& answer) {
+  return print_data(answer.dump() + "\n");
+}
+
+// Returns the answer to a call, as JSON. Errors: those of the answer (kUsage).
+Result<Json> answer_to(AskSession& session, const Json& call) {
+  DETOL_ASSIGN(const std::string line, session.call(call.dump()));
+  Json answer = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (answer.contains("error")) return fail(ErrorCode::kUsage, answer.at("error"));
+  return answer;
+}
+
+// Answers lines of the standard input until it ends.
+Result<int> serve(AskSession& session) {
+  std::signal(SIGINT, SIG_IGN);  // Ctrl-C is for whoever asks
+  for (std::string line; std::getline(std::cin, line);) {
+    if (line.empty()) continue;
+    if (line.size() > kLongestLine) {
+      DETOL_TRY(print_json({{"error", "the line is too long"}}));
+      continue;
+    }
+    const Result<std::string> answer = session.call(line);
+    if (!answer) DETOL_TRY(print_json({{"error", answer.error().message}}));
+    if (!answer) return tl::unexpected<Error>(answer.error());
+    DETOL_TRY(print_data(*answer + "\n"));
+  }
+  DETOL_TRY(session.close());
+  return 0;
+}
+
+Result<Json> wish_from(const std::string& params) {
+  Json wish = Json::parse(params, nullptr, /*allow_exceptions=*/false);
+  if (wish.is_object()) return wish;
+  return fail(ErrorCode::kUsage, R"(--params must be a JSON object, such as {"lr": 0.1})");
+}
+
+Result<int> run_ask(const Arguments& arguments) {
+  DETOL_ASSIGN(const auto count, arguments.number("count", 1));
+  const bool serves = arguments.has("serve");
+  DETOL_ASSIGN(AskSessionSettings settings, session_from(arguments, serves));
+  DETOL_ASSIGN(const auto session, AskSession::open(std::move(settings)));
+  if (serves) return serve(*session);
+  Json call = {{"ask", count.value_or(1)}};
+  if (arguments.has("params")) {
+    DETOL_ASSIGN(call["params"], wish_from(arguments.text("params")));
+  }
+  DETOL_ASSIGN(const Json answer, answer_to(*session, call));
+  DETOL_TRY(session->close());
+  const Json& trials = answer.at("trials");
+  if (trials.empty())
+    return fail(ErrorCode::kEmpty,
+                answer.value("none", std::string("the searcher waits for the values of trials that "
+                                                 "were asked for; tell them first")));
+  DETOL_TRY(print_json(count ? trials : trials.front()));
+  return 0;
+}
+
+// Returns a number, or the word for one that is not finite.
+Result<Json> told_number(const std::string& text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [next, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || next != end)
+    return fail(ErrorCode::kUsage, fmt::format("{} is no number", in_quotes(text)));
+  if (std::isfinite(number)) return Json(number);
+  return Json(std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity");
+}
+
+// Returns what a tell says: exactly one of its options.
+Result<Json> told_from(const Arguments& arguments) {
+  Json call;
+  int said = 0;
+  if (arguments.has("value")) {
+    DETOL_ASSIGN(call["values"], told_number(arguments.text("value")));
+    ++said;
+  }
+  if (arguments.has("values")) {
+    call["values"] = Json::parse(arguments.text("values"), nullptr, /*allow_exceptions=*/false);
+    if (!call["values"].is_object() && !call["values"].is_array())
+      return fail(ErrorCode::kUsage, R"(--values must be JSON, such as {"loss": 0.3, "size": 5})");
+    ++said;
+  }
+  if (arguments.has("failed")) call["failed"] = arguments.text("failed"), ++said;
+  if (arguments.has("pruned")) call["pruned"] = true, ++said;
+  if (arguments.has("release")) call["released"] = true, ++said;
+  if (said != 1)
+    return fail(ErrorCode::kUsage,
+                "say one of --value, --values, --failed, --pruned and --release");
+  return call;
+}
+
+Result<int> run_tell(const Arguments& arguments) {
+  DETOL_ASSIGN(const auto trial, arguments.number("ID", 0));
+  DETOL_ASSIGN(const auto step, arguments.number("step", 1));
+  DETOL_ASSIGN(Json call, told_from(arguments));
+  if (step && !call.contains("values"))
+    return fail(ErrorCode::kUsage, "a --step has --value or --values");
+  call[step ? "report" : "tell"] = *trial;
+  if (step) call["step"] = *step;
+  DETOL_ASSIGN(const auto session, AskSession::open({.storage = arguments.globals.storage,
+                                                     .study = arguments.text("STUDY")}));
+  DETOL_ASSIGN(const Json answer, answer_to(*session, call));
+  DETOL_TRY(session->close());
+  DETOL_TRY(print_json(answer));
+  return 0;
+}
+
+}  // namespace
+
+Command ask_command() {
+  return {.name = "ask",
+          .summary = "ask a study for trials to evaluate yourself, as JSON",
+          .options = with_space_options(
+              {{"STUDY", "", "its name; with a space it is begun if there is none"},
+               {"-n,--count", "N", "so many trials, as a list"},
+               {"--params", "JSON", "a trial of this candidate"},
+               {"--serve", "", "answer lines of JSON until the standard input ends"},
+               {"--budget", "B", "when the study ends: its total, or with a plus so much more"},
+               {"--algorithm", "NAME", "what proposes trials"},
+               {"--pruner", "NAME", "what stops hopeless trials early"},
+               {"--seed", "S", "every random choice follows from it"},
+               {"--set", "KEY=VALUE", "change a key of the space file", Option::kRepeated}}),
+          .examples =
+              "  detol ask bread --param 'oven=float(150,250)' --param 'hours=int(1,24)' "
+              "--metric taste:maximize\n"
+              "  detol tell bread 0 --value 7.5\n"
+              "  detol ask bread",
+          .run = run_ask,
+          .notes = search_notes};
+}
+
+Command tell_command() {
+  return {.name = "tell",
+          .summary = "tell a study what a trial is worth that was asked for",
+          .options = {{"STUDY", "", "its name", Option::kRequired},
+                      {"ID", "", "of the trial", Option::kRequired},
+                      {"--value", "V", "of the one objective; nan fails the trial"},
+                      {"--values", "JSON", "of all objectives and other metrics, by name"},
+                      {"--step", "N", "report the values after this step; the trial goes on"},
+                      {"--failed", "WHY", "it has no value"},
+                      {"--pruned", "", "it was stopped early, and is worth what it reported"},
+                      {"--release", "", "whoever asks next gets it"}},
+          .examples =
+              "  detol tell bread 0 --value 7.5\n"
+              "  detol tell bread 1 --values '{\"taste\": 7.5, \"price\": 3.2}'\n"
+              "  detol tell bread 2 --failed burnt",
+          .run = run_tell};
+}
+
+}  // namespace detol::inline cli
