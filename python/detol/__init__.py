@@ -1,6 +1,12 @@
-"""Programs that `detol tune` runs: their parameters, their reports, and when to stop.
+"""Searches from Python, and programs that `detol tune` runs.
+
+A search for a function; run again, it goes on where it was:
 
     import detol
+
+    best = detol.minimize(lambda trial: (trial["x"] - 1) ** 2, {"x": detol.Float(-5, 5)}, trials=50)
+
+A program that `detol tune` runs:
 
     trial = detol.trial({"lr": 0.1})            # the values where no search runs the program
     for step in range(1, 31):
@@ -9,9 +15,14 @@
         if trial.should_stop():
             break
 
-Only the standard library is needed. The protocol is in docs/tuning.md.
+Only the standard library is needed. docs/python.md has more.
 """
 
+from detol._client import DetolError
+from detol._space import Bool, Choice, Domain, Float, Int
+from detol._study import (AskedTrial, Best, NoMoreTrials, Pruned, Study, maximize, minimize,
+                          open_study)
 from detol._trial import Trial, trial
 
-__all__ = ["Trial", "trial"]
+__all__ = ["AskedTrial", "Best", "Bool", "Choice", "DetolError", "Domain", "Float", "Int",
+           "NoMoreTrials", "Pruned", "Study", "Trial", "maximize", "minimize", "open_study", "trial"]

@@ -209,6 +209,10 @@ void AskSession::learn(const std::string& line, const std::string& answer) {
 
 Result<std::string> AskSession::close() {
   if (!gate_) return std::string();
+  if (settings_.serves) {
+    for (const auto trial : std::exchange(have_, {}))
+      gate_->call(json{{"tell", trial}, {"released", true}}.dump());
+  }
   auto ended = gate_->close();
   gate_.reset();
   return ended;
