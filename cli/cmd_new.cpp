@@ -1,5 +1,6 @@
-// `new`: writes a space file to start from. For a table it looks at the data and says in the file
-// what each column is, what is left out, and which task the label asks for.
+// `new`: writes a space file to start from: a ready one, such as that of a program to tune. For a
+// table it looks at the data and says in the file what each column is, what is left out, and which
+// task the label asks for.
 
 #include <fmt/format.h>
 
@@ -116,6 +117,13 @@ Result<std::string> space_of_table(const Arguments& arguments, const fs::path& d
   return with_section(text, "data", data_section(data, look));
 }
 
+// Returns the command to go on with.
+std::string next_command(const std::string& text, const fs::path& out) {
+  const bool is_program = text.find("\ncommand:") != std::string::npos;
+  return fmt::format("detol {} --space {} --budget {}", is_program ? "tune" : "search",
+                     out.string(), is_program ? "50trials" : "1cpu-min");
+}
+
 Result<int> run_new(const Arguments& arguments) {
   const std::string name = arguments.text("NAME");
   const bool is_table = name == "table" || name == "table_regression";
@@ -133,7 +141,7 @@ Result<int> run_new(const Arguments& arguments) {
   if (fs::exists(out, ignored))
     return fail(ErrorCode::kUsage, out.string() + " exists; say another file with -o");
   DETOL_TRY(write_file_durably(out, *text));
-  log_info("look it over, then: detol search --space {} --budget 1cpu-min", out.string());
+  log_info("look it over, then: {}", next_command(*text, out));
   const Rows file{.columns = {"file"}, .rows = {{out.string()}}};
   return print_data(render(file, arguments.globals)).map([] { return 0; });
 }
@@ -143,14 +151,15 @@ Result<int> run_new(const Arguments& arguments) {
 Command new_command() {
   return {.name = "new",
           .summary = "write a space file to start from; for a table, from a look at it",
-          .options = {{"NAME", "", "a ready space, such as cnn, or table", Option::kRequired},
+          .options = {{"NAME", "", "a ready space, such as cnn, table or tune", Option::kRequired},
                       {"--data", "FILE", "the table to look at"},
                       {"--label", "COLUMN", "its label; default: the last column"},
                       {"-o,--output", "FILE", "the file to write; default: after the data"}},
           .examples =
               "  detol new table --data adult.csv\n"
               "  detol new table --data houses.csv --label price -o houses.yaml\n"
-              "  detol new cnn -o mine.yaml",
+              "  detol new cnn -o mine.yaml\n"
+              "  detol new tune -o mine.yaml",
           .run = run_new};
 }
 

@@ -15,7 +15,8 @@
 namespace detol::testing_support {
 namespace {
 
-// Writes tiny data for a space file into a folder, and returns what `--data` says.
+// Writes tiny data for a space file into a folder, and returns what `--data` says; empty if it
+// needs none.
 using DataWriter = std::function<std::string(const std::filesystem::path& folder)>;
 
 std::string write_images(const std::filesystem::path& folder) {
@@ -86,6 +87,7 @@ std::string write_mixed(const std::filesystem::path& folder, bool is_regression)
 // The space files that do not train on images.
 const std::map<std::string, DataWriter> kOtherData = {
     {"nasbench201", write_nasbench201},
+    {"tune", [](const auto&) { return std::string(); }},
     {"table", [](const auto& folder) { return write_mixed(folder, false); }},
     {"table_regression", [](const auto& folder) { return write_mixed(folder, true); }},
     {"mlp_table", [](const auto& folder) { return write_records(folder, 9, false); }},
@@ -112,7 +114,7 @@ TEST_P(ShippedConfig, TrainsTwoCandidates) {
                                     DETOL_SOURCE_DIR "/configs/" + GetParam() + ".yaml"};
   for (const char* word : {"--budget", "2trials", "--workers", "1", "--study", "tiny"})
     words.emplace_back(word);
-  words.insert(words.end(), {"--data", data});
+  if (!data.empty()) words.insert(words.end(), {"--data", data});
   if (text_of(words[2]).find("\ntraining:") != std::string::npos)
     words.insert(words.end(), {"--set", "training.epochs=1"});
   const Ran searched = run(folder.path(), words);

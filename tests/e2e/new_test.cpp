@@ -74,6 +74,21 @@ TEST(New, BeginsWithTheRegressionWhereTheLabelIsANumber) {
   EXPECT_EQ(run(folder.path(), {"validate", "--space", "mine.yaml"}).code, 0);
 }
 
+TEST(New, WritesASpaceForAProgramThatRuns) {
+  const TempFolder folder;
+  const Ran made = run(folder.path(), {"new", "tune", "-o", "mine.yaml"});
+  ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_NE(made.err.find("detol tune --space mine.yaml --budget 50trials"), std::string::npos)
+      << made.err;
+  EXPECT_EQ(run(folder.path(), {"validate", "--space", "mine.yaml"}).code, 0);
+  const Ran ran = run(folder.path(), {"tune", "--space", "mine.yaml", "--budget", "5trials"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Ran counted = run(
+      folder.path(), {"query", "-f", "csv",
+                      "SELECT count(*) AS n FROM v_trials WHERE state = 'COMPLETE' AND value > 0"});
+  EXPECT_EQ(counted.out, "n\r\n5\r\n") << ran.err;
+}
+
 TEST(New, OverwritesNothing) {
   const TempFolder folder;
   ASSERT_EQ(run(folder.path(), {"new", "cnn"}).code, 0);
