@@ -1,6 +1,6 @@
 // `new`: writes a space file to start from: a ready one, such as that of a program to tune. For a
 // table it looks at the data and says in the file what each column is, what is left out, and which
-// task the label asks for.
+// task the label asks for. The space of another program becomes one for its command.
 
 #include <fmt/format.h>
 
@@ -14,6 +14,8 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "core/table.h"
+#include "encodings/foreign/foreign_space.h"
+#include "encodings/study/study_config.h"
 #include "trainer/data/formats/csv_look.h"
 
 namespace detol::inline cli {
@@ -22,15 +24,23 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kMostNumberedClasses = 10;
+constexpr std::size_t kMostForeignBytes = 1 << 20;
+constexpr double kPipeWait_s = 4;
+
+// NewFile: the file to write.
+struct NewFile {
+  std::string text;
+  std::string name;         // without -o
+  bool has_program = true;  // to run; else its user puts one in
+};
 
 // Returns the text as a YAML scalar that reads back as itself.
 std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump();
 }
 
-// Returns the file's name as a study's: letters, digits, '-', '_' and '.'.
-std::string study_name(const fs::path& data) {
-  std::string name = data.stem().string();
+// Returns the name as a study's: letters, digits, '-', '_' and '.'.
+std::string study_name(std::string name) {
   std::ranges::replace_if(
       name,
       [](unsigned char c) { return std::isalnum(c) == 0 && c != '-' && c != '_' && c != '.'; },
@@ -113,54 +123,93 @@ Result<std::string> space_of_table(const Arguments& arguments, const fs::path& d
   }
   DETOL_ASSIGN(std::string text, ready_space(is_regression(look) ? "table_regression" : "table"));
   text = text.substr(text.find("\nversion:") + 1);
-  text = with_section(text, "study", fmt::format("study: {}\n", study_name(data)));
+  text = with_section(text, "study", fmt::format("study: {}\n", study_name(data.stem().string())));
   return with_section(text, "data", data_section(data, look));
 }
 
-// Returns the command to go on with.
-std::string next_command(const std::string& text, const fs::path& out) {
-  const bool is_program = text.find("\ncommand:") != std::string::npos;
-  return fmt::format("detol {} --space {} --budget {}", is_program ? "tune" : "search",
-                     out.string(), is_program ? "50trials" : "1cpu-min");
+// Returns the space file for a program whose space is that of another tool.
+Result<NewFile> foreign_file(const Arguments& arguments) {
+  const std::string from = arguments.text("from");
+  if (arguments.has("NAME") || arguments.has("data"))
+    return fail(ErrorCode::kUsage, "--from has the whole space; leave out NAME and --data");
+  DETOL_ASSIGN(const std::string bytes, read_file_or_pipe(from, kMostForeignBytes, kPipeWait_s));
+  DETOL_ASSIGN(const ForeignSpace space, read_foreign_space(bytes, from));
+  const std::string named = space.study.empty() ? fs::path(from).stem().string() : space.study;
+  const std::string study = arguments.text("study", study_name(named));
+  if (!is_study_name(study))
+    return fail(ErrorCode::kUsage,
+                fmt::format("--study is {}; it must be {}", in_quotes(study), kStudyNameRule));
+  const std::string text = write_space_file(space, study, from);
+  if (const auto config = load_study_config(text, "its space file"); !config)
+    return fail(ErrorCode::kInput, fmt::format("{}: {}", from, config.error().message));
+  for (const std::string& remark : space.remarks) log_warning("{}: {}", from, remark);
+  for (const ForeignParameter& one : space.parameters)
+    for (const std::string& remark : one.remarks)
+      log_warning("{}: {}: {}", from, one.domain.name, remark);
+  return NewFile{text, study + ".yaml", !space.run.empty()};
 }
 
-Result<int> run_new(const Arguments& arguments) {
+Result<NewFile> native_file(const Arguments& arguments) {
   const std::string name = arguments.text("NAME");
-  const bool is_table = name == "table" || name == "table_regression";
-  if (arguments.has("data") && !is_table)
+  if (arguments.has("study"))
+    return fail(ErrorCode::kUsage, "--study is for --from; detol search --study names the others");
+  if (!arguments.has("data"))
+    return ready_space(name).map([&](std::string text) { return NewFile{text, name + ".yaml"}; });
+  if (name != "table" && name != "table_regression")
     return fail(ErrorCode::kUsage,
                 "--data is looked at for a table; detol search --data says where "
                 "other data is");
-  fs::path data = arguments.text("data");
-  if (!data.empty()) data = fs::absolute(data).lexically_normal();
-  auto text = arguments.has("data") ? space_of_table(arguments, data) : ready_space(name);
-  if (!text) return tl::unexpected<Error>(text.error());
-  const fs::path out =
-      arguments.text("output", arguments.has("data") ? study_name(data) + ".yaml" : name + ".yaml");
+  const fs::path data = fs::absolute(arguments.text("data")).lexically_normal();
+  return space_of_table(arguments, data).map([&](std::string text) {
+    return NewFile{text, study_name(data.stem().string()) + ".yaml"};
+  });
+}
+
+// Returns what to do next.
+std::string advice(const NewFile& file, const fs::path& out) {
+  const bool is_program = file.text.find("\ncommand:") != std::string::npos;
+  return fmt::format("{}, then: detol {} --space {} --budget {}",
+                     file.has_program ? "look it over" : "put your program in it",
+                     is_program ? "tune" : "search", out.string(),
+                     is_program ? "50trials" : "1cpu-min");
+}
+
+Result<int> run_new(const Arguments& arguments) {
+  if (!arguments.has("NAME") && !arguments.has("from"))
+    return fail(
+        ErrorCode::kUsage,
+        "say what to begin with: a ready space, such as cnn, table or tune, or --from FILE");
+  DETOL_ASSIGN(const NewFile file,
+               arguments.has("from") ? foreign_file(arguments) : native_file(arguments));
+  const fs::path out = arguments.text("output", file.name);
   std::error_code ignored;
   if (fs::exists(out, ignored))
     return fail(ErrorCode::kUsage, out.string() + " exists; say another file with -o");
-  DETOL_TRY(write_file_durably(out, *text));
-  log_info("look it over, then: {}", next_command(*text, out));
-  const Rows file{.columns = {"file"}, .rows = {{out.string()}}};
-  return print_data(render(file, arguments.globals)).map([] { return 0; });
+  DETOL_TRY(write_file_durably(out, file.text));
+  log_info("{}", advice(file, out));
+  const Rows written{.columns = {"file"}, .rows = {{out.string()}}};
+  return print_data(render(written, arguments.globals)).map([] { return 0; });
 }
 
 }  // namespace
 
 Command new_command() {
-  return {.name = "new",
-          .summary = "write a space file to start from; for a table, from a look at it",
-          .options = {{"NAME", "", "a ready space, such as cnn, table or tune", Option::kRequired},
-                      {"--data", "FILE", "the table to look at"},
-                      {"--label", "COLUMN", "its label; default: the last column"},
-                      {"-o,--output", "FILE", "the file to write; default: after the data"}},
-          .examples =
-              "  detol new table --data adult.csv\n"
-              "  detol new table --data houses.csv --label price -o houses.yaml\n"
-              "  detol new cnn -o mine.yaml\n"
-              "  detol new tune -o mine.yaml",
-          .run = run_new};
+  return {
+      .name = "new",
+      .summary = "write a space file to start from; for a table, from a look at it",
+      .options = {{"NAME", "", "a ready space, such as cnn, table or tune"},
+                  {"--data", "FILE", "the table to look at"},
+                  {"--label", "COLUMN", "its label; default: the last column"},
+                  {"--from", "FILE", "a space of NNI, W&B, Optuna or Ray Tune, instead of NAME"},
+                  {"--study", "NAME", "of --from: the study; default: as FILE says"},
+                  {"-o,--output", "FILE", "the file to write; default: after the data"}},
+      .examples =
+          "  detol new table --data adult.csv\n"
+          "  detol new table --data houses.csv --label price -o houses.yaml\n"
+          "  detol new cnn -o mine.yaml\n"
+          "  detol new tune -o mine.yaml\n"
+          "  detol new --from sweep.yaml -o mine.yaml",
+      .run = run_new};
 }
 
 }  // namespace detol::inline cli

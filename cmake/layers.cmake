@@ -24,6 +24,7 @@ room(encodings/graph             core encodings/space encodings/common)
 room(encodings/study             core encodings/space encodings/network encodings/schema
                                  encodings/common encodings/chain encodings/cell encodings/cgp
                                  encodings/graph)
+room(encodings/foreign           core encodings/space encodings/schema encodings/study)
 
 room(surrogate                   core encodings/space)
 room(knowledge/storage           core)
@@ -81,7 +82,8 @@ room(bench                       core encodings/network surrogate search trainer
                                  trainer/data trainer/data/formats trainer/backends
                                  trainer/backends/cpu trainer/backends/cuda
                                  scheduler/throughput)
-room(cli                         core encodings/schema encodings/common encodings/study surrogate knowledge/storage
+room(cli                         core encodings/schema encodings/common encodings/study
+                                 encodings/foreign surrogate knowledge/storage
                                  knowledge knowledge/exchange search
                                  trainer/collectives trainer/data trainer/data/formats
                                  trainer/backends/cpu trainer/backends/cuda trainer trainer/inheritance

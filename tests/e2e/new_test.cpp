@@ -89,6 +89,43 @@ TEST(New, WritesASpaceForAProgramThatRuns) {
   EXPECT_EQ(counted.out, "n\r\n5\r\n") << ran.err;
 }
 
+TEST(New, ImportsASweepThatRuns) {
+  const TempFolder folder;
+  write_bytes(folder.path() / "train.sh",
+              "printf '{\"loss\": %s}\\n' \"${1#x=}\" >> \"$DETOL_REPORT\"\n");
+  write_bytes(
+      folder.path() / "sweep.yaml",
+      "name: my sweep\nprogram: train.sh\ncommand: [sh, '${program}', '${args_no_hyphens}']\n"
+      "method: random\nmetric: {name: loss}\nparameters: {x: {min: 3, max: 5},\n"
+      "  y: {distribution: normal}}\nrun_cap: 4\n");
+  const Ran made = run(folder.path(), {"new", "--from", "sweep.yaml"});
+  ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_NE(made.err.find("sweep.yaml: y: a normal distribution"), std::string::npos) << made.err;
+  EXPECT_NE(made.err.find("detol tune --space my-sweep.yaml"), std::string::npos) << made.err;
+  const std::string text = read_file(folder.path() / "my-sweep.yaml").value();
+  EXPECT_NE(text.find("  # a normal distribution"), std::string::npos) << text;
+  const Ran ran = run(folder.path(), {"tune", "--space", "my-sweep.yaml"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Ran counted = run(folder.path(), {"query", "-f", "csv",
+                                          "SELECT count(*) AS n FROM v_trials WHERE state = "
+                                          "'COMPLETE' AND value BETWEEN 3 AND 5"});
+  EXPECT_EQ(counted.out, "n\r\n4\r\n") << ran.err;
+}
+
+TEST(New, WritesNothingOfWhatItCannotImport) {
+  const TempFolder folder;
+  write_bytes(folder.path() / "space.yaml", "lr: tune.uniform(0, 1)\nf: tune.sample_from(g)\n");
+  const Ran made = run(folder.path(), {"new", "--from", "space.yaml", "-o", "mine.yaml"});
+  EXPECT_EQ(made.code, 3);
+  EXPECT_NE(made.err.find("space.yaml:2:1: f: unknown word 'sample_from'"), std::string::npos)
+      << made.err;
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "mine.yaml"));
+  write_bytes(folder.path() / "space.yaml", "lr: tune.uniform(0, 1)\n");
+  EXPECT_EQ(run(folder.path(), {"new", "cnn", "--from", "space.yaml"}).code, 2);
+  EXPECT_EQ(run(folder.path(), {"new", "--from", "space.yaml", "--study", "a/b"}).code, 2);
+  EXPECT_EQ(run(folder.path(), {"new"}).code, 2);
+}
+
 TEST(New, OverwritesNothing) {
   const TempFolder folder;
   ASSERT_EQ(run(folder.path(), {"new", "cnn"}).code, 0);

@@ -7,6 +7,8 @@ namespace detol::fuzz {
 std::span<const FuzzTarget> fuzz_targets() {
   static constexpr std::array kTargets = {
       FuzzTarget{"space", "the space file", fuzz_space, space_seeds},
+      FuzzTarget{"foreign", "a space of another program, for `detol new --from`", fuzz_foreign,
+                 foreign_seeds},
       FuzzTarget{"idx", "data: one of the four IDX files", fuzz_idx, idx_seeds},
       FuzzTarget{"cifar", "data: a file of CIFAR-100", fuzz_cifar, cifar_seeds},
       FuzzTarget{"npy", "data: an array of a folder of .npy files", fuzz_npy, npy_seeds},

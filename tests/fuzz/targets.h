@@ -25,6 +25,9 @@ std::span<const FuzzTarget> fuzz_targets();
 void fuzz_space(std::string_view bytes);
 std::vector<std::string> space_seeds();
 
+void fuzz_foreign(std::string_view bytes);
+std::vector<std::string> foreign_seeds();
+
 void fuzz_idx(std::string_view bytes);
 std::vector<std::string> idx_seeds();
 
