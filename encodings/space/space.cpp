@@ -8,7 +8,6 @@
 #include <iterator>
 #include <limits>
 #include <map>
-#include <unordered_map>
 
 #include "core/hash.h"
 #include "core/table.h"
@@ -159,46 +158,6 @@ Space Space::with_graph(GraphOfCodes graph) const {
   Space space = *this;
   space.graph_ = std::make_shared<const GraphOfCodes>(std::move(graph));
   return space;
-}
-
-Result<Genome> Space::genome(std::span<const std::pair<std::string, Value>> assignments) const {
-  // A replay of a study calls this for every trial, so it looks names up in a map.
-  std::unordered_map<std::string_view, std::size_t> positions(size());
-  for (std::size_t i = 0; i < size(); ++i) positions.emplace((*domains_)[i].name, i);
-  std::vector<double> codes(size(), kInactive);
-  for (const auto& [name, value] : assignments) {
-    const auto index = positions.find(name);
-    if (index == positions.end()) {
-      std::vector<std::string_view> known;
-      for (const Domain& domain : *domains_) known.push_back(domain.name);
-      return fail(ErrorCode::kInput, unknown_name("parameter", name, known));
-    }
-    const Domain& domain = (*domains_)[index->second];
-    const auto code = domain.code_of(value);
-    if (!code) {
-      return fail(ErrorCode::kInput, fmt::format("{} cannot be {}; it accepts {}", name,
-                                                 to_text(value), accepted_values(domain)));
-    }
-    if (codes[index->second] == codes[index->second])
-      return fail(ErrorCode::kInput, fmt::format("{} is given twice", name));
-    codes[index->second] = *code;
-  }
-  for (std::size_t index : order_) {
-    const std::string& name = (*domains_)[index].name;
-    const bool given = codes[index] == codes[index];
-    if (is_active(index, codes) && !given)
-      return fail(ErrorCode::kInput, fmt::format("{} is missing", name));
-    if (!is_active(index, codes) && given) {
-      return fail(ErrorCode::kInput, fmt::format("{} is given, but {} switches it off", name,
-                                                 (*domains_)[index].when->parent));
-    }
-  }
-  for (const RuledRange& range : ruled_ranges_) {
-    const std::string mistake =
-        range.rules->violation(std::span<const double>(codes).subspan(range.first, range.count));
-    if (!mistake.empty()) return fail(ErrorCode::kInput, mistake);
-  }
-  return Genome(domains_, std::move(codes));
 }
 
 double Space::cardinality() const {

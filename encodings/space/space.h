@@ -55,6 +55,11 @@ class Space {
   // and what it accepts, or the rule of the architecture that is broken.
   Result<Genome> genome(std::span<const std::pair<std::string, Value>> assignments) const;
 
+  // Returns a genome with these values whose other active choices are drawn uniformly; what a given
+  // choice depends on is drawn from the values under which that one is active. Errors: as genome().
+  Result<Genome> complete(std::span<const std::pair<std::string, Value>> assignments,
+                          Rng& rng) const;
+
   // Changes one expressed choice of at least two values to another value (other_code). Newly
   // active choices are drawn. Returns the parent itself if nothing can change.
   Genome mutate(const Genome& parent, Rng& rng) const;
@@ -98,6 +103,17 @@ class Space {
     std::size_t first, count;
     std::shared_ptr<const ArchitectureRules> rules;
   };
+
+  // Returns the codes of these values, NaN of the other choices.
+  Result<std::vector<double>> codes_of(
+      std::span<const std::pair<std::string, Value>> assignments) const;
+
+  // Returns the codes that each choice without one may have, so that those with one are active;
+  // none where any will do.
+  Result<std::vector<std::vector<double>>> codes_for(std::span<const double> codes) const;
+
+  // Returns an error if a choice that is given a code is inactive under these.
+  Result<void> check_active(std::span<const double> given, std::span<const double> codes) const;
 
   // Fills codes parents first; `choose(index)` gives the code of an active domain.
   std::vector<double> fill(const std::function<double(std::size_t)>& choose) const;

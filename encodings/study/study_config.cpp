@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/file.h"
+#include "core/hash.h"
+#include "core/rng.h"
 #include "core/table.h"
 #include "encodings/schema/schema_reader.h"
 #include "encodings/schema/yaml_tree.h"
@@ -273,9 +275,10 @@ class StudyLoader {
           return mistake(entry.value, entry.key + " must be a single value");
         trial.emplace_back(entry.key, value_for(entry));
       }
-      if (const auto genome = study_.space.genome(trial); !genome)
-        return mistake(item, genome.error().message);
-      study_.initial_trials.push_back(std::move(trial));
+      Rng rng = Rng(study_.seed).split(hash64("initial")).split(study_.initial_trials.size());
+      const auto genome = study_.space.complete(trial, rng);
+      if (!genome) return mistake(item, genome.error().message);
+      study_.initial_trials.push_back(genome->assignments());
     }
     return {};
   }

@@ -148,7 +148,7 @@ class StudyConfig {
   std::optional<Target> epochs_target = {};  // of the metric epochs_to_target
   Named algorithm;
   Named pruner;
-  std::vector<std::vector<std::pair<std::string, Value>>> initial_trials;
+  std::vector<std::vector<std::pair<std::string, Value>>> initial_trials;  // completed
   WarmStart warm_start;
   Inherit inherit = Inherit::kNone;
   int repeats = 0;

@@ -86,6 +86,26 @@ TEST(SpaceRules, HoldForEveryGenomeThatLeavesASpace) {
   }
 }
 
+TEST(SpaceRules, HoldForGenomesThatAreCompleted) {
+  const Space space = house();
+  using Assignments = std::vector<std::pair<std::string, Value>>;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    Rng rng(seed);
+    const auto genome = space.complete(
+        Assignments{{"hall.light[0]", true}, {"hall.light[1]", true}, {"ghosts", std::int64_t{2}}},
+        rng);
+    ASSERT_TRUE(genome) << genome.error().message;
+    ASSERT_TRUE(obeys(space, *genome));
+    EXPECT_TRUE(genome->flag("hall.light[0]") && genome->flag("hall.light[1]"));
+    EXPECT_EQ(genome->number("ghosts"), 2);
+  }
+  Rng rng(1);
+  const auto genome = space.complete(
+      Assignments{{"hall.light[0]", true}, {"hall.light[1]", true}, {"hall.light[2]", true}}, rng);
+  ASSERT_FALSE(genome);
+  EXPECT_EQ(genome.error().message, "too many lights are on");
+}
+
 TEST(SpaceRules, ArePartOfWhatAssignmentsAreCheckedAgainst) {
   const Space space = house();
   Rng rng(2);

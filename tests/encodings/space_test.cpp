@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numbers>
 #include <set>
 #include <string>
@@ -247,6 +248,44 @@ TEST(Space, GenomeSaysWhatIsWrongWithItsAssignments) {
   EXPECT_EQ(
       message({{"dept", std::int64_t{1}}}),
       "unknown parameter 'dept'; did you mean 'depth'? known: opt, momentum, nesterov, depth");
+}
+
+TEST(Space, CompleteKeepsWhatIsGivenAndDrawsTheRest) {
+  const Space space = conditional_space();
+  std::map<std::string, int> texts;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Rng rng(seed);
+    ++texts[text_of(space.complete(Assignments{{"momentum", std::int64_t{1}}}, rng).value())];
+  }
+  for (const auto& [text, count] : texts)
+    EXPECT_TRUE(text.starts_with("opt=sgd momentum=1 ")) << text;
+  EXPECT_GT(texts.size(), 3u);
+  Rng rng(1);
+  EXPECT_EQ(
+      text_of(
+          space.complete(Assignments{{"opt", "adamw"}, {"depth", std::int64_t{2}}}, rng).value()),
+      "opt=adamw depth=2 ");
+}
+
+TEST(Space, CompleteSaysWhatIsWrongWithItsAssignments) {
+  const Space space = SpaceBuilder()
+                          .add_categorical("a", {"x", "y"})
+                          .add_categorical("b", {"x", "y"}, {.when = {"a", {"x"}}})
+                          .add_float("c", 0, 1, {.when = {"b", {"x"}}})
+                          .add_float("d", 0, 1, {.when = {"b", {"y"}}})
+                          .build()
+                          .value();
+  const auto message = [&](const Assignments& assignments) {
+    Rng rng(1);
+    const auto genome = space.complete(assignments, rng);
+    return genome ? text_of(*genome) : genome.error().message;
+  };
+  EXPECT_EQ(message({{"c", 0.5}}), "a=x b=x c=0.5 ");
+  EXPECT_EQ(message({{"c", 0.5}, {"d", 0.5}}),
+            "no value of b has both c and the others that are given");
+  EXPECT_EQ(message({{"c", 0.5}, {"b", "y"}}), "c is given, but b switches it off");
+  EXPECT_EQ(message({{"c", 0.5}, {"a", "y"}}), "c is given, but b switches it off");
+  EXPECT_EQ(message({{"c", 2.0}}), "c cannot be 2; it accepts 0 to 1");
 }
 
 TEST(Genome, EqualsItsCopyAndTellsInactiveFromActive) {
