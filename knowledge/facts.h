@@ -1,6 +1,6 @@
 #pragma once
 
-// Fact: something known that belongs to no study: about a data set, a network, a host, a run.
+// Fact: something known that is no event of a study: about a data set, a network, a host, a run.
 //
 // A fact is a pure function of its key, so the first one that is written stays, and merging two
 // databases takes the union. Deleting, renaming or copying a study leaves facts alone. The views
@@ -12,6 +12,7 @@
 //   host      a hash of what it is                     scheduler/run/run_facts.h
 //   run       a number that no other run has           scheduler/run/run_facts.h
 //   simulation  a hash of its settings                 scheduler/simulation/simulation.h
+//   label     a number that no other change has        labels.h
 
 #include <string>
 
@@ -30,5 +31,6 @@ inline constexpr const char* kNetworkFact = "network";
 inline constexpr const char* kHostFact = "host";
 inline constexpr const char* kRunFact = "run";
 inline constexpr const char* kSimulationFact = "simulation";
+inline constexpr const char* kLabelFact = "label";
 
 }  // namespace detol::inline knowledge
