@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/final_choice.h"
+#include "cli/labels.h"
 #include "cli/model_rows.h"
 #include "cli/output.h"
 #include "cli/trial_rows.h"
@@ -29,6 +30,7 @@ Result<int> run_best(const Arguments& arguments) {
   DETOL_TRY(add_test_scores(study, rows));
   DETOL_TRY(add_cross_validation(study, rows));
   if (!top) {
+    DETOL_TRY(add_labels(study, arguments.globals.format, rows));
     DETOL_TRY(print_data(render_record(rows, arguments.globals)));
     return 0;
   }

@@ -8,8 +8,10 @@
 
 #include "cli/commands.h"
 #include "cli/group_advice.h"
+#include "cli/labels.h"
 #include "cli/output.h"
 #include "cli/watch.h"
+#include "core/table.h"
 #include "knowledge/query.h"
 #include "knowledge/storage/writer.h"
 #include "scheduler/budget.h"
@@ -109,6 +111,11 @@ Result<Rows> status_of(Reader& reader, const std::string& storage, const StudyRe
   return rows;
 }
 
+// Returns the labels of the study itself, from facts of kind `label`.
+Labels own_labels(const StudyRecord& study, std::span<const Fact> facts) {
+  return labels_of(study, facts)[std::nullopt];
+}
+
 Result<int> run_status(const Arguments& arguments) {
   DETOL_ASSIGN(auto reader, Reader::open(arguments.globals.storage));
   StudyRecord record;
@@ -125,7 +132,9 @@ Result<int> run_status(const Arguments& arguments) {
     reader.reset();  // so that the watch can open the file
     return watch_study(record, arguments);
   }
-  DETOL_ASSIGN(const Rows rows, status_of(*reader, arguments.globals.storage, record));
+  DETOL_ASSIGN(Rows rows, status_of(*reader, arguments.globals.storage, record));
+  DETOL_ASSIGN(const auto facts, reader->facts(kLabelFact));
+  add_label_columns({own_labels(record, facts)}, arguments.globals.format, rows);
   DETOL_TRY(print_data(render_record(rows, arguments.globals)));
   return 0;
 }
@@ -140,11 +149,35 @@ void add_runners(Rows& rows, const std::vector<Writer>& writers) {
   }
 }
 
+// Adds the labels of each study, and leaves out those without the tag, unless it is empty.
+Result<void> label_studies(Reader& reader, const std::string& tag, Format format, Rows& rows) {
+  DETOL_ASSIGN(const auto records, reader.studies());
+  DETOL_ASSIGN(const auto facts, reader.facts(kLabelFact));
+  std::vector<Labels> kept;
+  Rows shown{.columns = rows.columns, .rows = {}};
+  for (auto& row : rows.rows) {
+    const auto record =
+        std::ranges::find(records, std::get<std::string>(row.front()), &StudyRecord::name);
+    // A study that was renamed meanwhile has none.
+    Labels labels = record == records.end() ? Labels() : own_labels(*record, facts);
+    if (!tag.empty() && !labels.tags.contains(tag)) continue;
+    kept.push_back(std::move(labels));
+    shown.rows.push_back(std::move(row));
+  }
+  add_label_columns(kept, format, shown);
+  rows = std::move(shown);
+  return {};
+}
+
 Result<int> run_studies(const Arguments& arguments) {
   DETOL_ASSIGN(const auto reader, Reader::open(arguments.globals.storage));
   DETOL_ASSIGN(Rows rows, reader->select(studies_sql(false)));
   if (rows.rows.empty())
     return fail(ErrorCode::kEmpty, "there is no study yet (detol search --help)");
+  const std::string tag = arguments.text("tag");
+  DETOL_TRY(label_studies(*reader, tag, arguments.globals.format, rows));
+  if (rows.rows.empty())
+    return fail(ErrorCode::kEmpty, fmt::format("no study has the tag {}", in_quotes(tag)));
   DETOL_ASSIGN(const auto writers, current_writers(arguments.globals.storage));
   add_runners(rows, writers);
   DETOL_TRY(print_data(render(rows, arguments.globals)));
@@ -168,7 +201,7 @@ Command status_command() {
 Command studies_command() {
   return {.name = "studies",
           .summary = "list the studies of the knowledge base and who runs them",
-          .options = {},
+          .options = {{"--tag", "WORD", "only those with that tag (detol study tag)"}},
           .examples = "  detol studies\n  detol studies --storage /data/detol.db -f csv",
           .run = run_studies};
 }

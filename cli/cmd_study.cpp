@@ -1,4 +1,4 @@
-// `study rename|copy|delete|stop`: operations on a whole study.
+// `study rename|copy|delete|stop|tag|note`: operations on a whole study.
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "cli/commands.h"
+#include "cli/labels.h"
 #include "cli/output.h"
 #include "cli/watch.h"
 #include "core/clock.h"
@@ -137,6 +138,23 @@ Result<int> run_stop(const Arguments& arguments) {
   return 0;
 }
 
+Result<int> label_study(const Arguments& arguments, const LabelChange& change) {
+  DETOL_ASSIGN(const OpenStudy study,
+               open_study(arguments.globals.storage, arguments.text("NAME")));
+  DETOL_TRY(change_labels(arguments.globals.storage, study.record, change));
+  return 0;
+}
+
+Result<int> run_tag(const Arguments& arguments) {
+  if (!arguments.has("WORD")) return fail(ErrorCode::kUsage, "say one tag or more");
+  return label_study(arguments,
+                     {.tags = arguments.all("WORD"), .removes_tags = arguments.has("remove")});
+}
+
+Result<int> run_note(const Arguments& arguments) {
+  return label_study(arguments, {.note = arguments.text("TEXT")});
+}
+
 Option name_option() {
   return {"NAME", "", "the study (detol studies)", Option::kRequired};
 }
@@ -177,6 +195,26 @@ Command study_stop_command() {
           .options = {name_option()},
           .examples = "  detol study stop fashion-cnn",
           .run = run_stop};
+}
+
+Command study_tag_command() {
+  return {.name = "study tag",
+          .summary = "put tags on a study, also while it runs, or take them off",
+          .options = {name_option(),
+                      {"WORD", "", "one or more tags", Option::kRepeated},
+                      {"--remove", "", "take them off"}},
+          .examples =
+              "  detol study tag fashion-cnn paper baseline\n"
+              "  detol studies --tag paper",
+          .run = run_tag};
+}
+
+Command study_note_command() {
+  return {.name = "study note",
+          .summary = "say something of a study, also while it runs; it replaces what was said",
+          .options = {name_option(), {"TEXT", "", "the note; '' removes it", Option::kRequired}},
+          .examples = "  detol study note fashion-cnn 'with the new augmentation'",
+          .run = run_note};
 }
 
 }  // namespace detol::inline cli

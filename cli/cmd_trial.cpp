@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "cli/commands.h"
+#include "cli/labels.h"
 #include "cli/output.h"
 #include "cli/trial_rows.h"
 #include "trainer/data/dataset.h"
@@ -166,10 +167,22 @@ Result<Rows> log(const OpenStudy& study, const Rows& trial) {
   return rows;
 }
 
+// Records what the arguments say of the trial.
+Result<void> label(const Arguments& arguments, const StudyRecord& study, TrialId trial) {
+  LabelChange change{.target = trial, .tags = arguments.all("tag")};
+  change.removes_tags = arguments.has("remove");
+  if (arguments.has("note")) change.note = arguments.text("note");
+  if (change.removes_tags && change.tags.empty())
+    return fail(ErrorCode::kUsage, "--remove takes off what --tag says; --note '' removes a note");
+  if (change.tags.empty() && !change.note) return {};
+  return change_labels(arguments.globals.storage, study, change);
+}
+
 Result<int> show_trial(const Arguments& arguments) {
   DETOL_ASSIGN(const OpenStudy study,
                open_study(arguments.globals.storage, arguments.text("STUDY")));
   DETOL_ASSIGN(Rows trial, one_trial(study, arguments.text("ID")));
+  DETOL_TRY(label(arguments, study.record, trial_of(trial, 0)));
   Rows rows;
   if (arguments.has("arch")) {
     DETOL_ASSIGN(rows, architecture(study, trial));
@@ -184,6 +197,7 @@ Result<int> show_trial(const Arguments& arguments) {
       trial.columns.push_back("inherits");
       trial.rows.front().push_back(static_cast<std::int64_t>(*parent));
     }
+    DETOL_TRY(add_labels(study, arguments.globals.format, trial));
     DETOL_TRY(print_data(render_record(trial, arguments.globals)));
     return 0;
   }
@@ -200,10 +214,14 @@ Command trial_command() {
                       {"ID", "", "the trial's number, or best", Option::kRequired},
                       {"--arch", "", "its network, a layer a line, and what it inherited"},
                       {"--curve", "", "its metrics, an epoch a line"},
-                      {"--log", "", "what happened to it, an event a line"}},
+                      {"--log", "", "what happened to it, an event a line"},
+                      {"--tag", "WORD", "puts a tag on it, also while it runs", Option::kRepeated},
+                      {"--remove", "", "takes the tags off instead"},
+                      {"--note", "TEXT", "replaces its note; '' removes it"}},
           .examples =
               "  detol trial fashion-cnn best --arch\n"
-              "  detol trial fashion-cnn 12 --curve -f csv",
+              "  detol trial fashion-cnn 12 --curve -f csv\n"
+              "  detol trial fashion-cnn 12 --tag keep --note 'flat after epoch 5'",
           .run = show_trial};
 }
 

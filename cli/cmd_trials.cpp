@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/commands.h"
+#include "cli/labels.h"
 #include "cli/output.h"
 #include "cli/trial_rows.h"
 
@@ -12,6 +15,15 @@ const std::vector<std::string> kTableColumns = {"trial",          "state",      
                                                 "values",         "network_params", "flops",
                                                 "device_seconds", "algorithm",      "failure"};
 
+// Returns the trials that have the tag.
+Result<std::vector<TrialId>> tagged(const OpenStudy& study, const std::string& tag) {
+  DETOL_ASSIGN(const auto labels, read_labels(*study.reader, study.record));
+  std::vector<TrialId> trials;
+  for (const auto& [target, one] : labels)
+    if (target && one.tags.contains(tag)) trials.push_back(*target);
+  return trials;
+}
+
 Result<int> list_trials(const Arguments& arguments) {
   DETOL_ASSIGN(const OpenStudy study,
                open_study(arguments.globals.storage, arguments.text("STUDY")));
@@ -19,16 +31,18 @@ Result<int> list_trials(const Arguments& arguments) {
                      .where = arguments.text("where"),
                      .sort = arguments.text("sort")};
   DETOL_ASSIGN(filter.top, arguments.number("top", 1));
+  if (arguments.has("tag")) {
+    DETOL_ASSIGN(filter.among, tagged(study, arguments.text("tag")));
+  }
   if (filter.top && filter.sort.empty()) filter.sort = "value";
   DETOL_ASSIGN(Rows rows, trial_rows(study, filter));
   if (rows.rows.empty())
     return fail(ErrorCode::kEmpty, fmt::format("study {} has no such trial", study.record.name));
-  if (arguments.globals.format == Format::kTable) {
-    rows = only_columns(rows, kTableColumns);
-  } else {
-    DETOL_TRY(add_architecture(study, rows));
-  }
-  DETOL_TRY(print_data(render(rows, arguments.globals)));
+  const Format format = arguments.globals.format;
+  if (format != Format::kTable) DETOL_TRY(add_architecture(study, rows));
+  Rows shown = format == Format::kTable ? only_columns(rows, kTableColumns) : std::move(rows);
+  DETOL_TRY(add_labels(study, format, shown));
+  DETOL_TRY(print_data(render(shown, arguments.globals)));
   return 0;
 }
 
@@ -43,6 +57,7 @@ Command trials_command() {
                        "only those in that state",
                        Option::kOptional,
                        {kTrialStates.begin(), kTrialStates.end()}},
+                      {"--tag", "WORD", "only those with that tag (detol trial --tag)"},
                       {"--where", "EXPR", "only those for which this SQL expression holds"},
                       {"--sort", "METRIC", "an objective: best first; any other: smallest first"},
                       {"--top", "N", "only the first N; best first unless sorted otherwise"}},

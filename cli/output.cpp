@@ -16,9 +16,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 10> kJsonColumns = {
-    "values",       "cross_validation", "test",   "test_interval", "params",
-    "architecture", "best_so_far",      "labels", "probabilities", "predictions"};
+constexpr std::array<std::string_view, 11> kJsonColumns = {
+    "values",      "cross_validation", "test",          "test_interval", "params", "architecture",
+    "best_so_far", "labels",           "probabilities", "predictions",   "tags"};
 constexpr std::array<std::string_view, 7> kSpreadColumns = {
     "values", "cross_validation", "test",       "test_interval",
     "params", "probabilities",    "predictions"};

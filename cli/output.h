@@ -3,7 +3,7 @@
 // Output: rows as a table, JSON, JSON lines or CSV. Only these functions write data to stdout.
 //
 // A text cell of the columns `values`, `cross_validation`, `test`, `test_interval`, `params`,
-// `probabilities`, `predictions`, `labels`, `architecture` and `best_so_far` is JSON. It is nested
+// `probabilities`, `predictions`, `labels`, `tags`, `architecture` and `best_so_far` is JSON. It is nested
 // in json and jsonl; csv spreads the first seven over columns (`params.lr`), and so does a table.
 // Numbers that are not finite are the words "NaN", "Infinity" and "-Infinity" in every format.
 

@@ -1,6 +1,7 @@
 #include "cli/trial_rows.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -113,6 +114,7 @@ Result<Rows> trial_rows(const OpenStudy& study, const TrialFilter& filter) {
   }
   if (filter.only_scored) sql += " AND epochs > 0 AND state <> 'FAIL' AND value IS NOT NULL";
   if (filter.only_feasible) sql += " AND feasible";
+  if (filter.among) sql += fmt::format(" AND trial IN ({})", fmt::join(*filter.among, ", "));
   if (!filter.where.empty()) sql += fmt::format(" AND ({}\n)", filter.where);
   DETOL_ASSIGN(const std::string order,
                order_by(study, filter.sort.empty() ? "trial" : filter.sort, aliases));

@@ -24,8 +24,9 @@ struct TrialFilter {
   std::string where = {};  // SQL over the columns of v_trials, metrics and parameters by name
   std::string sort = {};   // one of those names; an objective: best first; else smallest first
   std::optional<std::int64_t> top = {};
-  bool only_scored = false;    // at least one report, and not failed
-  bool only_feasible = false;  // no constraint of the study is broken
+  bool only_scored = false;                        // at least one report, and not failed
+  bool only_feasible = false;                      // no constraint of the study is broken
+  std::optional<std::vector<TrialId>> among = {};  // only these
 };
 
 // Returns the trials. Columns: trial, state, value, values, params, epochs, best_epoch,
