@@ -40,7 +40,9 @@ Result<int> list_trials(const Arguments& arguments) {
     return fail(ErrorCode::kEmpty, fmt::format("study {} has no such trial", study.record.name));
   const Format format = arguments.globals.format;
   if (format != Format::kTable) DETOL_TRY(add_architecture(study, rows));
-  Rows shown = format == Format::kTable ? only_columns(rows, kTableColumns) : std::move(rows);
+  std::vector<std::string> columns = kTableColumns;
+  if (filter.state == to_text(TrialState::kFail)) columns.emplace_back("reason");
+  Rows shown = format == Format::kTable ? only_columns(rows, columns) : std::move(rows);
   DETOL_TRY(add_labels(study, format, shown));
   DETOL_TRY(print_data(render(shown, arguments.globals)));
   return 0;

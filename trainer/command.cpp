@@ -243,7 +243,11 @@ class CommandRun {
     std::string names;
     for (const std::string_view metric : own_objectives())
       names += fmt::format("{}\"{}\": ...", names.empty() ? "" : ", ", metric);
-    return fmt::format("a report: it must append a line {{{}}} to $DETOL_REPORT", names);
+    const std::string report =
+        fmt::format("a report: it must append a line {{{}}} to $DETOL_REPORT", names);
+    return report + (command_.prints.empty()
+                         ? ", or command.prints must find them in what it prints"
+                         : "; command.prints found none in what it printed");
   }
 
   // Sends the reports that the master does not have; returns a value if the trial ends.

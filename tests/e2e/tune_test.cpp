@@ -97,7 +97,8 @@ constexpr Ending kEndings[] = {
     {"ErrorAtTheEnd", "report 1 5; report 9 4; exit 1", "FAIL", "crashed",
      "the program ended with exit code 1"},
     {"Nothing", "true", "FAIL", "invalid",
-     "the program ended without a report: it must append a line {\"loss\": ...} to $DETOL_REPORT"},
+     "the program ended without a report: it must append a line {\"loss\": ...} to $DETOL_REPORT"
+     ", or command.prints must find them in what it prints"},
     {"AnotherMetric", "echo '{\"lost\": 1}' >> $DETOL_REPORT", "FAIL", "invalid",
      "the program ended"},
     {"NotANumber", "report 1 5; report 2 NaN; sleep 1000", "FAIL", "diverged",
@@ -124,6 +125,8 @@ TEST_P(TuneEnding, IsRecordedAndLeavesNothingBehind) {
   }
   if (ending.reason != nullptr) {
     EXPECT_EQ(row["reason"].get<std::string>().find(ending.reason), 0u) << row["reason"];
+    EXPECT_NE(detol({"trials", "train", "--state", "FAIL"}).out.find(ending.reason),
+              std::string::npos);
   }
   const auto log = folder_.path() / "detol.db.d/train/0/output.log";
   if (std::filesystem::exists(log)) {
