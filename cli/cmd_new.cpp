@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kMostNumberedClasses = 10;
 constexpr std::size_t kMostForeignBytes = 1 << 20;
-constexpr double kPipeWait_s = 4;
+constexpr double kPipeWaitS = 4;
 
 // NewFile: the file to write.
 struct NewFile {
@@ -132,7 +132,7 @@ Result<NewFile> foreign_file(const Arguments& arguments) {
   const std::string from = arguments.text("from");
   if (arguments.has("NAME") || arguments.has("data"))
     return fail(ErrorCode::kUsage, "--from has the whole space; leave out NAME and --data");
-  DETOL_ASSIGN(const std::string bytes, read_file_or_pipe(from, kMostForeignBytes, kPipeWait_s));
+  DETOL_ASSIGN(const std::string bytes, read_file_or_pipe(from, kMostForeignBytes, kPipeWaitS));
   DETOL_ASSIGN(const ForeignSpace space, read_foreign_space(bytes, from));
   const std::string named = space.study.empty() ? fs::path(from).stem().string() : space.study;
   const std::string study = arguments.text("study", study_name(named));
@@ -154,13 +154,15 @@ Result<NewFile> native_file(const Arguments& arguments) {
   if (arguments.has("study"))
     return fail(ErrorCode::kUsage, "--study is for --from; detol search --study names the others");
   if (!arguments.has("data"))
-    return ready_space(name).map([&](std::string text) { return NewFile{text, name + ".yaml"}; });
+    return ready_space(name).map([&](const std::string& text) {
+      return NewFile{text, name + ".yaml"};
+    });
   if (name != "table" && name != "table_regression")
     return fail(ErrorCode::kUsage,
                 "--data is looked at for a table; detol search --data says where "
                 "other data is");
   const fs::path data = fs::absolute(arguments.text("data")).lexically_normal();
-  return space_of_table(arguments, data).map([&](std::string text) {
+  return space_of_table(arguments, data).map([&](const std::string& text) {
     return NewFile{text, study_name(data.stem().string()) + ".yaml"};
   });
 }

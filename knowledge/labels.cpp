@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kLater_s = 1e-3;
+constexpr double kLaterS = 1e-3;
 
 std::string key_of(const StudyRecord& study) {
   return to_hex(hash64(study.config, std::bit_cast<std::uint64_t>(study.created_s)));
@@ -61,7 +61,7 @@ void apply(const Json& payload, std::map<LabelTarget, Labels>& all) {
 std::vector<Fact> label_facts(const StudyRecord& study, const LabelChange& change, double now_s,
                               std::span<const Fact> known) {
   const std::vector<Change> before = changes_of(study, known);
-  const double at_s = before.empty() ? now_s : std::max(now_s, before.back().at_s + kLater_s);
+  const double at_s = before.empty() ? now_s : std::max(now_s, before.back().at_s + kLaterS);
   std::vector<Fact> facts;
   std::random_device device;
   const auto add = [&](const Json& what) {
