@@ -25,7 +25,7 @@ std::string study_name(const std::vector<std::string>& command) {
 
 Result<StudyConfig> config_from(const Arguments& arguments) {
   const std::vector<std::string> command = arguments.all("COMMAND");
-  if (command.empty() && !arguments.has("space"))
+  if (command.empty() && arguments.has("param") && arguments.has("metric"))
     return fail(ErrorCode::kUsage,
                 "the program is missing; put it behind --, as in -- python train.py --lr {lr}");
   return config_from_flags(arguments, command, command.empty() ? "" : study_name(command));

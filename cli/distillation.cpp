@@ -46,7 +46,7 @@ Result<bool> ask_in_child(const event::Model& ensemble, const Retraining& work,
                network_of(work.study, work.shared, work.run.storage, ensemble));
   const ChildTraining asking = [&](int place, const Reporter&,
                                    Control& control) -> Result<Evaluation> {
-    select_gpu(work.run.gpus, place);
+    select_gpus(work.run.gpus, place);
     const Dataset& data = *work.shared.data;
     DETOL_ASSIGN(
         auto outputs,

@@ -137,7 +137,7 @@ Result<bool> run_round(const StudyConfig& config, const RunOptions& run, int fol
   std::vector<ChildTraining> trainings;
   for (const Finalist& one : finalists) {
     trainings.emplace_back([&, of = &one](int place, const Reporter& report, Control& control) {
-      select_gpu(run.gpus, place);
+      select_gpus(run.gpus, place);
       return train_on(data, config, run, *of, folder, report, control);
     });
   }

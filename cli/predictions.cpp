@@ -80,7 +80,7 @@ Result<std::string> backend_of(const PredictorName& name, bool is_file) {
   if (name.device == "auto" && !is_file) return inference_backend(name.storage, name.model);
   if (name.device != "cuda") return "onednn";
   DETOL_ASSIGN(const auto gpus, gpus_to_join("cuda", "cudnn"));
-  select_gpu(gpus, 0);
+  select_gpus(gpus, 0);
   return "cudnn";
 }
 

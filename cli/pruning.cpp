@@ -115,7 +115,7 @@ Result<bool> select_in_child(const TrainedNetwork& parent, const PruningTerms& t
                              const Retraining& work, const event::Model& model) {
   const ChildTraining selection = [&](int place, const Reporter&,
                                       Control& control) -> Result<Evaluation> {
-    select_gpu(work.run.gpus, place);
+    select_gpus(work.run.gpus, place);
     DETOL_TRY(Selection(parent, terms, work, control).write(model));
     return Evaluation{.end = Evaluation::End::kFinished, .reason = {}};
   };

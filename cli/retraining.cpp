@@ -90,7 +90,7 @@ double reported_in(const std::optional<Checkpoint>& checkpoint) {
 // Trains one model, in a child process.
 Result<Evaluation> train_model(const Retraining& work, const event::Model& model, int place,
                                const Reporter& report, Control& control) {
-  select_gpu(work.run.gpus, place);
+  select_gpus(work.run.gpus, place);
   const Dataset& data = *work.shared.data;
   Job job = job_of(work, model);
   DETOL_ASSIGN(const auto found, newest_checkpoint(job.folder, job.attempt));

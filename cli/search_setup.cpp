@@ -47,11 +47,6 @@ Result<SearchSetup> set_up(const Arguments& arguments,
   if (options.if_exists != IfExists::kResume) DETOL_TRY(check_new_name(options.config.study));
   DETOL_TRY(check_target(options));
   DETOL_TRY(is_run_by_detol(options.config));
-  if (options.config.command &&
-      std::max(options.group_size, options.config.resources.group_size) > 1)
-    return fail(ErrorCode::kUsage,
-                "group-size is for trainings of detol; a command may start processes of its own, "
-                "as in -- mpiexec -n 4 program");
   DETOL_ASSIGN(setup.preflight, check_study(options.config));
   DETOL_TRY(choose_device({.device = arguments.text("device", "auto"),
                            .budget = setup.preflight.budget,

@@ -98,7 +98,7 @@ std::string inference_backend(const std::filesystem::path& storage, const std::s
   if (trained_by != "cudnn") return "onednn";
   const auto gpus = gpus_to_join("auto", trained_by);
   if (!gpus) return "onednn";
-  select_gpu(*gpus, 0);
+  select_gpus(*gpus, 0);
   return trained_by;
 }
 

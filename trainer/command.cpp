@@ -1,6 +1,7 @@
 #include "trainer/command.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <thread>
@@ -17,9 +19,9 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/table.h"
-#include "trainer/reports/epoch_ranking.h"
 #include "trainer/programs/program.h"
 #include "trainer/programs/report_lines.h"
+#include "trainer/reports/epoch_ranking.h"
 
 namespace detol::inline trainer {
 namespace {
@@ -105,6 +107,15 @@ class Output {
   std::string line_, last_line_;
 };
 
+// For jobs of Open MPI: of this user whoever it is, on the cores that this process has.
+const std::map<std::string, std::string> kLaunchEnvironment = {
+    {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+    {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+    {"OMPI_MCA_hwloc_base_binding_policy", "none"},
+    {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+    {"PRTE_MCA_hwloc_default_binding_policy", "none"},
+    {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"}};
+
 Evaluation failure(Cause cause, std::string reason) {
   return {End::kFailed, cause, std::move(reason)};
 }
@@ -112,10 +123,11 @@ Evaluation failure(Cause cause, std::string reason) {
 // CommandRun: one attempt of a trial.
 class CommandRun {
  public:
-  CommandRun(const StudyConfig& config, const std::optional<EpochRanking>& ranking, const Job& job,
-             const Reporter& report, Control& control)
+  CommandRun(const StudyConfig& config, int ranks, const std::optional<EpochRanking>& ranking,
+             const Job& job, const Reporter& report, Control& control)
       : config_(config),
         command_(*config.command),
+        ranks_(ranks),
         ranking_(ranking),
         job_(job),
         report_(report),
@@ -160,7 +172,8 @@ class CommandRun {
         {"trial.id", std::to_string(job_.trial)},
         {"trial.dir", job_.folder.string()},
         {"trial.checkpoint", checkpoint.string()},
-        {"budget.epochs", steps}};
+        {"budget.epochs", steps},
+        {"ranks", std::to_string(ranks_)}};
     nlohmann::ordered_json parameters = nlohmann::ordered_json::object();
     for (const auto& [name, value] : config_.parameters(job_.genome)) {
       texts[name] = encoding::to_text(value);
@@ -170,6 +183,10 @@ class CommandRun {
     std::error_code ignored;
     if (fs::exists(checkpoint, ignored))
       arguments.insert(arguments.end(), command_.resume.begin(), command_.resume.end());
+    if (ranks_ > 1) {
+      const auto words = command_.launch.value_or(launch_words());
+      arguments.insert(arguments.begin(), words.begin(), words.end());
+    }
     ProgramStart start{.arguments = filled_in(arguments, texts),
                        .environment = command_.environment,
                        .folder = command_.folder};
@@ -181,15 +198,32 @@ class CommandRun {
                               {"DETOL_BUDGET_EPOCHS", steps},
                               {"DETOL_REPORT", report_path_.string()},
                               {"DETOL_CHECKPOINT", checkpoint.string()},
+                              {"DETOL_RANKS", std::to_string(ranks_)},
                               {"PYTHONUNBUFFERED", "1"}});
+    if (ranks_ > 1) start.environment.insert(kLaunchEnvironment.begin(), kLaunchEnvironment.end());
     if (std::getenv("OMP_NUM_THREADS") == nullptr)  // NOLINT(concurrency-mt-unsafe)
       start.environment.insert({"OMP_NUM_THREADS", std::to_string(threads())});
     return start;
   }
 
-  unsigned threads() const {
-    const auto workers = static_cast<unsigned>(config_.resources.workers);
-    return workers == 0 ? 1 : std::max(1U, std::thread::hardware_concurrency() / workers);
+  // Returns the cores of a rank: this process has those of its worker.
+  int threads() const {
+    cpu_set_t own;
+    const bool is_known = ::sched_getaffinity(0, sizeof own, &own) == 0;
+    return is_known && command_.binds_cores ? std::max(1, CPU_COUNT(&own) / ranks_) : 1;
+  }
+
+  // Returns the words that start a program of several ranks: in a Slurm job a step, inside of the
+  // step of this worker where it is one.
+  static std::vector<std::string> launch_words() {
+    // NOLINTBEGIN(concurrency-mt-unsafe): nobody changes the environment.
+    const char* node = std::getenv("SLURMD_NODENAME");
+    const bool is_slurm = std::getenv("SLURM_JOB_ID") != nullptr && find_program("srun", "");
+    if (!is_slurm) return {"mpiexec", "-n", "{ranks}"};
+    if (std::getenv("SLURM_STEP_ID") == nullptr || node == nullptr)
+      return {"srun", "--exact", "--kill-on-bad-exit=1", "--quiet", "-c1", "-n", "{ranks}"};
+    return {"srun", "--overlap", "--kill-on-bad-exit=1", "--quiet", "-w", node, "-n", "{ranks}"};
+    // NOLINTEND(concurrency-mt-unsafe)
   }
 
   Result<Evaluation> supervise(Program& program, Output& output, ReportLines& lines) {
@@ -284,6 +318,7 @@ class CommandRun {
 
   const StudyConfig& config_;
   const CommandConfig& command_;
+  const int ranks_;  // of the program
   const std::optional<EpochRanking>& ranking_;
   const Job& job_;
   const Reporter& report_;
@@ -296,13 +331,17 @@ class CommandRun {
 
 class CommandEvaluator final : public Evaluator {
  public:
-  CommandEvaluator(StudyConfig config, Group& group)
-      : config_(std::move(config)), group_(group), ranking_(epoch_ranking_of(config_)) {}
+  CommandEvaluator(StudyConfig config, const TrainerOptions& options)
+      : config_(std::move(config)),
+        group_(*options.group),
+        ranks_(std::max(options.program_ranks, group_.size())),
+        ranking_(epoch_ranking_of(config_)) {}
 
   // The leader runs the program; the other ranks wait for its outcome.
   Result<Evaluation> evaluate(const Job& job, const Reporter& report, Control& control) override {
     Result<Evaluation> evaluation = Evaluation{.end = End::kFinished, .reason = {}};
-    if (group_.rank() == 0) evaluation = CommandRun(config_, ranking_, job, report, control).run();
+    if (group_.rank() == 0)
+      evaluation = CommandRun(config_, ranks_, ranking_, job, report, control).run();
     const auto end = evaluation ? evaluation->end : End::kFailed;
     const std::string shared = group_.share(std::string(1, static_cast<char>(end)));
     if (group_.rank() != 0) evaluation->end = static_cast<End>(shared.front());
@@ -312,6 +351,7 @@ class CommandEvaluator final : public Evaluator {
  private:
   const StudyConfig config_;
   Group& group_;
+  const int ranks_;
   const std::optional<EpochRanking> ranking_;
 };
 
@@ -324,7 +364,7 @@ Result<DatasetInfo> inspect_command(const StudyConfig& config) {
 
 Result<std::unique_ptr<Evaluator>> make_command(const StudyConfig& config,
                                                 const TrainerOptions& options) {
-  return std::make_unique<CommandEvaluator>(config, *options.group);
+  return std::make_unique<CommandEvaluator>(config, options);
 }
 
 }  // namespace detol::inline trainer

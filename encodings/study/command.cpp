@@ -17,8 +17,8 @@ constexpr std::array kStopSignals = {StopSignalRow{"TERM", SIGTERM}, StopSignalR
                                      StopSignalRow{"HUP", SIGHUP}, StopSignalRow{"USR1", SIGUSR1},
                                      StopSignalRow{"USR2", SIGUSR2}};
 
-constexpr std::array<std::string_view, 6> kPlaceholders = {
-    "study", "seed", "trial.id", "trial.dir", "trial.checkpoint", "budget.epochs"};
+constexpr std::array<std::string_view, 7> kPlaceholders = {
+    "study", "seed", "trial.id", "trial.dir", "trial.checkpoint", "budget.epochs", "ranks"};
 
 // Part: a piece of an argument, literal text or a placeholder's name.
 struct Part {

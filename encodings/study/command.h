@@ -5,11 +5,12 @@
 // trainer/command.h runs it.
 //
 // An argument may have placeholders: {lr}, the value of a parameter; {study}, {seed}, {trial.id},
-// {trial.dir}, {trial.checkpoint}, {budget.epochs}. {{lr}} stands for the text {lr}; braces around
-// anything that is no name are what they are. An argument with the placeholder of an inactive
-// parameter is left out, and so is a plain option before it ("--momentum").
+// {trial.dir}, {trial.checkpoint}, {budget.epochs}, {ranks}. {{lr}} stands for the text {lr};
+// braces around anything that is no name are what they are. An argument with the placeholder of an
+// inactive parameter is left out, and so is a plain option before it ("--momentum").
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,13 +29,17 @@ struct PrintedMetric {
 struct CommandConfig {
   std::vector<std::string> run;     // the program and its arguments, with placeholders
   std::vector<std::string> resume;  // more arguments where the trial has a checkpoint
-  std::string folder;               // in which it runs; empty: that of the worker
-  int steps = 0;                    // of a whole trial, as it reports them; 0: until it ends
+  // The words before a program of several ranks, with placeholders; nullopt: those of mpiexec, or
+  // in a Slurm job of srun; none: the program starts its own.
+  std::optional<std::vector<std::string>> launch;
+  std::string folder;  // in which it runs; empty: that of the worker
+  int steps = 0;       // of a whole trial, as it reports them; 0: until it ends
   std::vector<PrintedMetric> prints = {};
   std::map<std::string, std::string> environment = {};
   std::vector<int> success = {0};    // exit codes
   std::string stop_signal = "TERM";  // a name of stop_signals()
   double grace_s = 10;               // from this signal to SIGKILL
+  bool binds_cores = true;           // each worker's programs have cores of their own
 };
 
 // The epochs of a candidate whose program says when it has ended.

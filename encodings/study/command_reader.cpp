@@ -23,12 +23,16 @@ class CommandReader {
   Result<CommandConfig> read() {
     CommandConfig command{.run = {},
                           .resume = {},
+                          .launch = {},
                           .folder = section_.value("folder", ""),
                           .steps = section_.value("steps", 0)};
     DETOL_ASSIGN(command.run, arguments("run"));
     if (command.run.empty())
       return source_.error(node_.find("run")->value.at, "command.run names no program");
     DETOL_ASSIGN(command.resume, arguments("resume"));
+    if (node_.find("launch") != nullptr) {
+      DETOL_ASSIGN(command.launch, arguments("launch"));
+    }
     DETOL_ASSIGN(command.prints, printed_metrics());
     for (const auto& [name, value] : section_of(section_, "environment").items())
       command.environment[name] = value;
@@ -36,6 +40,7 @@ class CommandReader {
     const json& stop = section_of(section_, "stop");
     command.stop_signal = stop.value("signal", command.stop_signal);
     command.grace_s = stop.value("grace", command.grace_s);
+    command.binds_cores = section_.value("bind", "cores") == "cores";
     return command;
   }
 

@@ -132,8 +132,12 @@ constexpr std::array kStop = {Field{.key = "signal", .kind = kWord, .words = kSt
 
 constexpr std::array<Words, 2> kKept = {"best", "last"};
 
+constexpr std::array<Words, 2> kBound = {"cores", "none"};
+
 constexpr std::array kCommand = {Field{.key = "run", .kind = kFree, .required = true},
                                  Field{.key = "resume", .kind = kFree},
+                                 Field{.key = "launch", .kind = kFree},
+                                 Field{.key = "bind", .kind = kWord, .words = kBound},
                                  Field{.key = "folder", .kind = kWord},
                                  Field{.key = "steps", .kind = kInt, .low = 1, .high = kEndless},
                                  Field{.key = "keep", .kind = kWord, .words = kKept},

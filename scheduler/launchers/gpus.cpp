@@ -1,6 +1,7 @@
 #include "scheduler/launchers/gpus.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,10 +17,28 @@
 
 namespace detol::inline scheduler {
 
-void select_gpu(const std::vector<Gpu>& gpus, int rank) {
+void select_gpus(const std::vector<Gpu>& gpus, int first, int count) {
   if (gpus.empty()) return;
-  const Gpu& own = gpus[static_cast<std::size_t>(rank) % gpus.size()];
-  ::setenv("CUDA_VISIBLE_DEVICES", own.id.c_str(), 1);
+  std::string ids;
+  const int most = std::min(count, static_cast<int>(gpus.size()));
+  for (int i = first; i < first + most; ++i)
+    ids += (i == first ? "" : ",") + gpus[static_cast<std::size_t>(i) % gpus.size()].id;
+  ::setenv("CUDA_VISIBLE_DEVICES", ids.c_str(), 1);
+}
+
+void bind_to_cores(int worker, int workers) {
+  cpu_set_t allowed, own;
+  CPU_ZERO(&own);
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  const int each = CPU_COUNT(&allowed) / std::max(1, workers);
+  const int first = worker % std::max(1, workers) * each;
+  int seen = 0;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &allowed)) continue;
+    if (seen >= first && seen < first + each) CPU_SET(core, &own);
+    ++seen;
+  }
+  if (each > 0) ::sched_setaffinity(0, sizeof own, &own);
 }
 
 int sharing_for(double gpu_memory, double bytes_wanted) {

@@ -35,10 +35,14 @@ double worker_memory(const std::vector<Gpu>& gpus, int ranks, double on_one);
 // it. Its words are empty if MPS is not needed, not installed, or already running.
 Service mps_service(const RunOptions& options, const std::filesystem::path& folder);
 
-// Makes GPU number `rank` (modulo their count) the only one that the calling process sees. Does
-// nothing if there are none. REQUIRES: the process has one thread and has loaded no library that
-// looks for devices.
-void select_gpu(const std::vector<Gpu>& gpus, int rank);
+// Makes `count` GPUs from number `first` (modulo their count) the only ones that the calling
+// process sees. Does nothing if there are none. REQUIRES: the process has one thread and has loaded
+// no library that looks for devices.
+void select_gpus(const std::vector<Gpu>& gpus, int first, int count = 1);
+
+// Binds the calling process, and what it will start, to its share of the cores that it may use, as
+// worker number `worker` of `workers`; does nothing if there are fewer cores than workers.
+void bind_to_cores(int worker, int workers);
 
 // Returns the path of NVIDIA's MPS control program; empty if it is not on the PATH. With MPS,
 // processes use a GPU at the same instant.

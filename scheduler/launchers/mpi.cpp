@@ -126,7 +126,7 @@ Result<int> work(const RunOptions& options, const MpiPlace& place, int ranks,
   const bool is_whole = (number + 1) * ranks < place.size;
   std::unique_ptr<Group> group;
   ignore_signals();
-  select_gpu(options.gpus, local_rank());
+  select_gpus(options.gpus, local_rank());
   if (ranks > 1) {
     DETOL_ASSIGN(group, split_mpi_group(1 + number));
     ignore_signals();

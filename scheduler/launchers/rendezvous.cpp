@@ -195,6 +195,7 @@ Result<void> publish(const RendezvousInfo& rendezvous, const fs::path& file) {
                                {"takes_other_sizes", rendezvous.takes_other_sizes},
                                {"backend", rendezvous.backend},
                                {"host", rendezvous.host},
+                               {"runs_programs", rendezvous.runs_programs},
                                {"comes_back", rendezvous.comes_back}});
 }
 
@@ -231,6 +232,7 @@ std::optional<RendezvousInfo> read_rendezvous(const fs::path& file) {
                         .backend = content->value("backend", ""),
                         .host = content->value("host", ""),
                         .is_here = is_here(*content),
+                        .runs_programs = content->value("runs_programs", false),
                         .comes_back = content->value("comes_back", true)};
 }
 

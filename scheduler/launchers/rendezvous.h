@@ -34,6 +34,7 @@ struct RendezvousInfo {
   std::string backend;             // that trains
   std::string host;                // where the master is
   bool is_here = true;             // the master is on this machine
+  bool runs_programs = false;      // a worker is one process, whose programs have group_size ranks
   bool comes_back = true;          // a supervisor starts it again if it is killed
 };
 

@@ -1,3 +1,5 @@
+// The worker of a user's program is one task with the CPUs and GPUs of the program's ranks.
+//
 // One step per group: `srun --exact -N1 -n G detol worker --join ...`. Each rank is a task with a
 // CPU, and a GPU where GPUs train, so that steps never overlap. A step ends as one when a rank dies
 // (--kill-on-bad-exit), and the supervisor starts the next.
@@ -90,12 +92,19 @@ Result<RemoteWorkers> slurm_workers(const RunOptions& options) {
                             ranks));
   }
   const int count = options.workers > 0 ? std::min(options.workers, room) : room;
-  std::vector<std::string> step = {srun,  "--exact", "--kill-on-bad-exit=1",
-                                   "-N1", "-n",      std::to_string(ranks),
-                                   "-c1", "--quiet"};
-  if (ranks > 1)
+  const int tasks = options.config.command ? 1 : ranks;
+  const int devices = ranks / tasks;  // of a task
+  std::vector<std::string> step = {srun,
+                                   "--exact",
+                                   "--kill-on-bad-exit=1",
+                                   "-N1",
+                                   "-n",
+                                   std::to_string(tasks),
+                                   fmt::format("-c{}", devices),
+                                   "--quiet"};
+  if (tasks > 1)
     step.emplace_back(mpi_name().starts_with("Open MPI") ? "--mpi=pmix" : "--mpi=pmi2");
-  if (!options.gpus.empty()) step.emplace_back("--gpus-per-task=1");
+  if (!options.gpus.empty()) step.push_back(fmt::format("--gpus-per-task={}", devices));
   return RemoteWorkers{count, [step, ranks](const RemoteWorker& worker) {
                          std::vector<std::string> words = step;
                          const auto own = worker_words(worker, ranks, 0);

@@ -96,12 +96,14 @@ void wait_for_all(Group& group) {
 
 // Trains what the master sends. If the supervisor replaces this process when it ends, an exception
 // of the trainer ends it: the exception may have left a device that no longer answers, for example.
-Result<void> serve(MasterLink* link, Group& group, const TestHooks& hooks, bool is_replaced) {
+Result<void> serve(MasterLink* link, Group& group, const TestHooks& hooks, bool is_replaced,
+                   int ranks) {
   const auto setup = shared(group, link == nullptr ? std::nullopt : link->join());
   if (!setup) return {};
   DETOL_ASSIGN(const StudyConfig config, load_study_config(setup->config, "study"));
   DETOL_ASSIGN(const auto evaluator, hooks.make_evaluator(config, {.backend = setup->backend,
                                                                    .group = &group,
+                                                                   .program_ranks = ranks,
                                                                    .batches_ahead = kBatchesAhead,
                                                                    .choices = link,
                                                                    .writes_preprocessing = true}));
@@ -131,9 +133,9 @@ Result<void> serve(MasterLink* link, Group& group, const TestHooks& hooks, bool 
 
 Result<void> run_worker(const std::optional<MasterAddress>& master, Group& group,
                         const TestHooks& hooks) try {
-  if (!master) return serve(nullptr, group, hooks, false);
+  if (!master) return serve(nullptr, group, hooks, false, 1);
   DETOL_ASSIGN(const auto link, MasterLink::open(*master));
-  return serve(link.get(), group, hooks, master->is_replaced);
+  return serve(link.get(), group, hooks, master->is_replaced, master->ranks);
 } catch (const std::exception& error) {
   return fail(ErrorCode::kInternal, error.what());
 }

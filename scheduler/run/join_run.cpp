@@ -115,7 +115,7 @@ Result<int> join_as_rank(const JoinOptions& options, const MpiPlace& place,
                             "trains",
                             place.size, ranks));
   }
-  select_gpu(options.gpus, local_rank());
+  select_gpus(options.gpus, local_rank());
   DETOL_ASSIGN(const auto group, split_mpi_group(place.rank / ranks));
   const Seat seat{.id = random_id(),
                   .launched = launched_here(),
@@ -142,6 +142,7 @@ json to_json(const JoinOptions& options) {
   return {{"file", options.run.file.string()},
           {"id", random_id()},
           {"gpus", gpus},
+          {"runs_programs", options.run.runs_programs},
           {"memory", worker_memory(options.gpus, ranks, on_one)},
           {"log_level", static_cast<int>(options.log.level)},
           {"log_file", options.log.file}};
@@ -172,7 +173,8 @@ Result<RunToJoin> find_run(const fs::path& artefacts, const std::string& study, 
                             study, run->host));
   }
   if (find_master(file, patience_s))
-    return RunToJoin{file, run->group_size, run->takes_other_sizes, run->backend};
+    return RunToJoin{file, run->group_size, run->runs_programs, run->takes_other_sizes,
+                     run->backend};
   return fail(ErrorCode::kStudy,
               fmt::format("the search of study '{}' on {} does not answer; if it was killed, "
                           "`detol resume {}` starts it again",
@@ -180,14 +182,14 @@ Result<RunToJoin> find_run(const fs::path& artefacts, const std::string& study, 
 }
 
 Result<int> join_run(const JoinOptions& options, const TestHooks& hooks) {
-  const int ranks = options.run.group_size;
+  const int ranks = options.run.runs_programs ? 1 : options.run.group_size;
   const std::optional<MpiPlace> place = mpi_place();
   if (ranks > 1 && place && place->size > 1) return join_as_rank(options, *place, hooks);
   DETOL_TRY(check_launcher(ranks));
   if (ranks > 1) forget_own_mpi_job();
   DETOL_ASSIGN(const RunFolder folder, RunFolder::make_with(kOptions, to_json(options).dump()));
   DETOL_ASSIGN(GroupLaunch launch, local_launch(ranks, folder));
-  launch.ranks = ranks;
+  launch.ranks = options.run.group_size;
   return keep_workers({.folder = folder.path().string(),
                        .workers = workers_here(options),
                        .launch = std::move(launch),
@@ -213,10 +215,11 @@ Result<void> play_joined(const fs::path& folder, const std::vector<int>& numbers
                   .ranks = numbers.at(2),
                   .memory = options.value("memory", 0.0),
                   .previous_status = numbers.at(3)};
-  const std::optional<MpiPlace> place = seat.ranks > 1 ? mpi_place() : std::nullopt;
-  select_gpu(gpus, seat.slot * seat.ranks + (place ? place->rank : 0));
+  const bool is_group = seat.ranks > 1 && !options.value("runs_programs", false);
+  const std::optional<MpiPlace> place = is_group ? mpi_place() : std::nullopt;
+  select_gpus(gpus, seat.slot * seat.ranks + (place ? place->rank : 0), is_group ? 1 : seat.ranks);
   std::unique_ptr<Group> group;
-  if (seat.ranks > 1) {
+  if (is_group) {
     DETOL_ASSIGN(group, join_mpi_group());
   }
   return train(options.value("file", ""), gpus, seat, group ? *group : alone(), hooks);

@@ -17,6 +17,7 @@ namespace detol::inline scheduler {
 struct RunToJoin {
   std::filesystem::path file;  // the rendezvous file
   int group_size = 1;
+  bool runs_programs = false;  // a worker is one process, whose programs have group_size ranks
   bool takes_other_sizes = false;
   std::string backend;
 };

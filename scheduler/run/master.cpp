@@ -111,6 +111,7 @@ Result<void> let_join(const RunOptions& options, const std::filesystem::path& fo
   rendezvous.group_size = ranks_of(options);
   rendezvous.takes_other_sizes = !options.config.deterministic;
   rendezvous.backend = options.backend;
+  rendezvous.runs_programs = options.config.command.has_value();
   settings.tcp_endpoint = tcp_endpoint_of(rendezvous);
   settings.keys = rendezvous.keys;
   settings.registry.key = rendezvous.key;

@@ -99,10 +99,14 @@ Result<void> play_worker(const fs::path& folder, const Numbers& numbers, const T
   die_with_the_parent(ranks);
   DETOL_ASSIGN(const RunOptions options, read_options(folder));
   DETOL_TRY(set_up_log(log_of(options)));
-  const std::optional<MpiPlace> place = ranks > 1 ? mpi_place() : std::nullopt;
-  select_gpu(options.gpus, numbers.at(0) * ranks + (place ? place->rank : 0));
+  const bool is_group = ranks > 1 && !options.config.command;
+  const std::optional<MpiPlace> place = is_group ? mpi_place() : std::nullopt;
+  select_gpus(options.gpus, numbers.at(0) * ranks + (place ? place->rank : 0),
+              is_group ? 1 : ranks);
+  if (options.config.command && options.config.command->binds_cores)
+    bind_to_cores(numbers.at(0), workers_of(options));
   std::unique_ptr<Group> group;
-  if (ranks > 1) {
+  if (is_group) {
     DETOL_ASSIGN(group, join_mpi_group());
     ignore_signals();  // MPI sets its own handlers
   }
@@ -169,11 +173,12 @@ struct Ended {
 
 Result<Ended> supervise_run(const RunOptions& options, const RemoteWorkers* remote) {
   const bool starts_workers = options.rendezvous.empty() && remote == nullptr;
-  const int ranks = starts_workers ? ranks_of(options) : 1;
+  const int ranks = starts_workers && !options.config.command ? ranks_of(options) : 1;
   DETOL_TRY(check_launcher(ranks));
   if (ranks > 1) forget_own_mpi_job();
   DETOL_ASSIGN(const RunFolder folder, RunFolder::make(options));
   DETOL_ASSIGN(GroupLaunch launch, local_launch(ranks, folder));
+  if (starts_workers) launch.ranks = ranks_of(options);  // of the program, where a worker runs one
   if (remote == nullptr) {
     launch.service = mps_service(options, folder.path());
   } else {

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -295,11 +296,49 @@ TEST_F(Tune, SaysInALineWhatItCannotDo) {
   expect_error(tune_words({"--param", "y=uniform(0,1)"}), 2, "lr=log(1e-5,1e-1)");
   expect_error(tune_words({}, {"sh", "train.sh", "{y}"}), 2,
                "detol: command.run: unknown placeholder 'y'");
-  expect_error(tune_words({"--group-size", "2"}), 2, "mpiexec -n 4");
-  expect_error(tune_words({"--pruner", "curve"}), 3, "say command.steps");
+  expect_error(tune_words({"--pruner", "curve"}), 3, "say the steps");
   expect_error(tune_words({}, {"no-such-program", "{x}"}), 3, "no folder of PATH has it");
   expect_error(tune_words({"--space", "s.yaml"}), 2, "said twice");
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "detol.db"));
+}
+
+TEST_F(Tune, StartsAProgramOfSeveralRanks) {
+  write_script("report 1 $((RANK + 1))\necho \"$RANK of $DETOL_RANKS $2\" >> $DETOL_TRIAL_DIR/ranks");
+  write_bytes(folder_.path() / "launch.sh",
+              "n=$1; shift\nfor r in $(seq 0 $((n - 1))); do RANK=$r \"$@\" & done; wait");
+  const Ran ran = detol(tune_words({"--budget", "1trials", "--group-size", "3", "--set",
+                                    "command.launch=[sh, launch.sh, '{ranks}']"},
+                                   {"sh", "train.sh", "{x}", "{ranks}"}));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const std::string ranks = file_of(0, "ranks");
+  for (const char* line : {"0 of 3 3\n", "1 of 3 3\n", "2 of 3 3\n"})
+    EXPECT_NE(ranks.find(line), std::string::npos) << ranks;
+}
+
+TEST_F(Tune, StartsRanksByMpiexecWhereNobodySaysHow) {
+  write_script("report 1 1\necho $DETOL_RANKS >> $DETOL_TRIAL_DIR/ranks");
+  const Ran ran = tune({"--budget", "1trials", "--group-size", "2"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(file_of(0, "ranks"), "2\n2\n");
+}
+
+TEST_F(Tune, GivesEachWorkersProgramsCoresOfTheirOwn) {
+  const unsigned cores = std::thread::hardware_concurrency();
+  if (cores < 2) GTEST_SKIP() << "there is one core";
+  write_script(
+      "grep Cpus_allowed_list /proc/self/status > $DETOL_TRIAL_DIR/cores\n"
+      "echo $OMP_NUM_THREADS > $DETOL_TRIAL_DIR/threads\n"
+      "touch here$DETOL_TRIAL; while [ ! -e here0 ] || [ ! -e here1 ]; do sleep 0.01; done\n"
+      "report 1 1");
+  ASSERT_EQ(tune({"--budget", "2trials", "-j", "2"}).code, 0);
+  EXPECT_NE(file_of(0, "cores"), file_of(1, "cores"));
+  EXPECT_EQ(file_of(0, "threads"), std::to_string(cores / 2) + "\n");
+  ASSERT_EQ(tune({"--budget", "2trials", "-j", "2", "--study", "free", "--set",
+                  "command.bind=none"}).code, 0);
+  const auto cores_of = [&](int trial) {
+    return text_of(folder_.path() / "detol.db.d/free" / std::to_string(trial) / "cores");
+  };
+  EXPECT_EQ(cores_of(0), cores_of(1));
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ TEST_F(SelectGpu, RanksTakeTheGpusInTurn) {
   const std::vector<Gpu> gpus = {{.id = "GPU-a", .name = ""}, {.id = "GPU-b", .name = ""}};
   std::string taken;
   for (int rank = 0; rank < 5; ++rank) {
-    select_gpu(gpus, rank);
+    select_gpus(gpus, rank);
     taken += seen().back();
   }
   EXPECT_EQ(taken, "ababa");
@@ -35,7 +35,7 @@ TEST_F(SelectGpu, RanksTakeTheGpusInTurn) {
 
 TEST_F(SelectGpu, WhereThereAreNoneTheEnvironmentStaysAsItIs) {
   ::setenv("CUDA_VISIBLE_DEVICES", "GPU-z", 1);
-  select_gpu({}, 3);
+  select_gpus({}, 3);
   EXPECT_EQ(seen(), "GPU-z");
 }
 
