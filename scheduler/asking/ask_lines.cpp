@@ -82,16 +82,16 @@ Json params_of(const StudyConfig& config, const Genome& genome) {
 }
 
 Json json_of(const StudyConfig& config, const AskedTrial& trial) {
-  Json json = {{"trial", trial.trial}, {"params", params_of(config, trial.genome)}};
+  Json answer = {{"trial", trial.trial}, {"params", params_of(config, trial.genome)}};
   if (trial.known) {
-    json["state"] = to_text(*trial.known);
-    return json;
+    answer["state"] = to_text(*trial.known);
+    return answer;
   }
-  json["attempt"] = trial.attempt;
-  json["seed"] = trial.seed % (std::uint64_t{1} << 31);  // programs that seed NumPy take 32 bits
-  json["steps"] = static_cast<int>(trial.epochs);
-  json["folder"] = trial.folder;
-  return json;
+  answer["attempt"] = trial.attempt;
+  answer["seed"] = trial.seed % (std::uint64_t{1} << 31);  // programs that seed NumPy take 32 bits
+  answer["steps"] = static_cast<int>(trial.epochs);
+  answer["folder"] = trial.folder;
+  return answer;
 }
 
 Result<Genome> genome_from(const json& params, const StudyConfig& config) {
@@ -165,9 +165,9 @@ class Call {
       if (!got) return answer(text_of(error_of(got.error())));
       Json trials = Json::array();
       for (const AskedTrial& trial : got->trials) trials.push_back(json_of(config, trial));
-      Json json = {{"trials", std::move(trials)}};
-      if (!got->none.empty()) json["none"] = got->none;
-      answer(text_of(json));
+      Json all = {{"trials", std::move(trials)}};
+      if (!got->none.empty()) all["none"] = got->none;
+      answer(text_of(all));
     });
     return {};
   }
@@ -199,9 +199,9 @@ class Call {
     const auto state = std::make_shared<Result<TrialState>>(TrialState::kRunning);
     callers_.tell(std::move(told), [state](Result<TrialState> now) { *state = std::move(now); });
     return ask(call, [state, answer = answer_](const std::string& asked) {
-      const Json told =
+      const Json said =
           *state ? Json{{"state", to_text(**state)}} : Json{{"tell_error", state->error().message}};
-      const std::string text = text_of(told);
+      const std::string text = text_of(said);
       answer(text.substr(0, text.size() - 1) + "," + asked.substr(1));
     });
   }

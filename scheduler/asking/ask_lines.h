@@ -13,7 +13,8 @@
 //   {"tell": 0, "pruned": true}               {"state": "PRUNED"}: worth what it reported
 //   {"tell": 0, "released": true}             {"state": "WAITING"}: for whoever asks next
 //   {"tell": [{"trial": 0, "values": V}]}     {"told": [{"state": "COMPLETE"}]}
-//   {"tell": 0, "values": V, "ask": 1}        {"state": "COMPLETE", "trials": [...]}: durable together
+//   {"tell": 0, "values": V, "ask": 1}        {"state": "COMPLETE", "trials": [...]}: durable
+//   together
 //   {"have": [0, 3]}                          {}: the caller's other trials wait for whoever asks
 //   {"best": true}                            {"best": {"trial": 3, "params": P, "values": {...}}}
 //   {"study": true}                           {"study": NAME, "objectives": [...], "trials": 5}

@@ -21,30 +21,30 @@ Json json_of(const std::vector<Value>& values) {
 }
 
 Json json_of(const Domain& domain) {
-  Json json;
+  Json range;
   switch (domain.kind) {
     case DomainKind::kFloat:
-      json = {{"type", "float"}, {"low", domain.low}, {"high", domain.high}};
+      range = {{"type", "float"}, {"low", domain.low}, {"high", domain.high}};
       break;
     case DomainKind::kInt:
-      json = {{"type", "int"},
-              {"low", static_cast<std::int64_t>(domain.low)},
-              {"high", static_cast<std::int64_t>(domain.high)}};
+      range = {{"type", "int"},
+               {"low", static_cast<std::int64_t>(domain.low)},
+               {"high", static_cast<std::int64_t>(domain.high)}};
       break;
     case DomainKind::kCategorical:
-      json = {{"type", "categorical"}, {"choices", json_of(domain.choices)}};
+      range = {{"type", "categorical"}, {"choices", json_of(domain.choices)}};
       break;
     case DomainKind::kBool:
-      json = {{"type", "bool"}};
+      range = {{"type", "bool"}};
       break;
   }
   const bool is_int = domain.kind == DomainKind::kInt;
   if (domain.step > (is_int ? 1 : 0))
-    json["step"] = is_int ? Json(static_cast<std::int64_t>(domain.step)) : Json(domain.step);
-  if (domain.log) json["log"] = true;
-  if (domain.ordered) json["ordered"] = true;
-  if (domain.when) json["when"] = {{domain.when->parent, json_of(domain.when->values)}};
-  return json;
+    range["step"] = is_int ? Json(static_cast<std::int64_t>(domain.step)) : Json(domain.step);
+  if (domain.log) range["log"] = true;
+  if (domain.ordered) range["ordered"] = true;
+  if (domain.when) range["when"] = {{domain.when->parent, json_of(domain.when->values)}};
+  return range;
 }
 
 // Returns the option as the space file has it: a number or a word.
@@ -57,9 +57,9 @@ Json json_of(const std::string& option) {
 }
 
 Json named(const std::string& name, const std::map<std::string, std::string>& options) {
-  Json json = {{"name", name}};
-  for (const auto& [key, value] : options) json[key] = json_of(value);
-  return json;
+  Json section = {{"name", name}};
+  for (const auto& [key, value] : options) section[key] = json_of(value);
+  return section;
 }
 
 }  // namespace

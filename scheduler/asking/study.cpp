@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 
+#include "scheduler/asking/simulated_time.h"
 #include "scheduler/asking/space_text.h"
 #include "scheduler/asking/study_service.h"
 
@@ -27,6 +28,7 @@ Result<T> answer_of(StudyService& service, const Call& call) {
 }  // namespace
 
 struct Study::Parts {
+  std::unique_ptr<SimulatedTime> time;  // null: it is real
   std::unique_ptr<StudyService> service;
   std::string caller = this_caller();
 
@@ -134,16 +136,20 @@ Result<std::string> Study::close() {
 
 // Evaluates trials until there are none. The value of a trial needs no answer: it is durable with
 // the next ask of this thread.
-void Study::evaluate(const Function& function) {
+void Study::evaluate(int thread, const Function& function) {
   while (!parts_->is_over) {
-    auto got = parts_->ask({.waits = true});
+    auto got = parts_->ask({.waits = parts_->time == nullptr});
     if (!got) return parts_->fail_with(got.error());
+    if (got->trials.empty() && got->none.empty()) {  // in simulated time: the others go on
+      parts_->time->wait(thread);
+      continue;
+    }
     if (got->trials.empty()) {
       const std::lock_guard lock(parts_->mutex);
       parts_->why = got->none;
       return;
     }
-    TrialContext context(*this, std::move(got->trials.front()));
+    TrialContext context(*this, thread, std::move(got->trials.front()));
     Told told{context.trial_.trial, context.trial_.attempt, {}};
     try {
       auto metrics = parts_->metrics(function(context));
@@ -155,15 +161,23 @@ void Study::evaluate(const Function& function) {
     parts_->callers().tell(std::move(told), [this](const Result<TrialState>& state) {
       if (!state) parts_->fail_with(state.error());
     });
+    if (parts_->time) parts_->time->wake();
   }
 }
 
 Result<std::string> Study::optimize(const Function& function, const OptimizeOptions& options) {
   parts_->is_over = false;
   const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  const int count = options.threads > 0 ? options.threads : cores;
   std::vector<std::thread> threads;
-  for (int i = 0; i < (options.threads > 0 ? options.threads : cores); ++i)
-    threads.emplace_back([this, &function] { evaluate(function); });
+  if (parts_->time) parts_->time->expect(count);
+  for (int i = 0; i < count; ++i) {
+    threads.emplace_back([this, i, &function, time = parts_->time.get()] {
+      if (time != nullptr) time->start(i);
+      evaluate(i, function);
+      if (time != nullptr) time->end(i);
+    });
+  }
   for (std::thread& thread : threads) thread.join();
   const std::lock_guard lock(parts_->mutex);
   if (parts_->error) return tl::unexpected(*std::exchange(parts_->error, std::nullopt));
@@ -177,6 +191,10 @@ bool TrialContext::report(int step, const Values& values) {
   return should_stop_ = ended.value_or(true);
 }
 
+void TrialContext::spend(double seconds) {
+  if (study_.parts_->time) study_.parts_->time->spend(thread_, seconds);
+}
+
 std::filesystem::path TrialContext::checkpoint() const {
   const std::filesystem::path folder = trial_.folder;
   std::error_code ignored;
@@ -187,8 +205,10 @@ std::filesystem::path TrialContext::checkpoint() const {
 Result<Study> open_study(const Space& space, const StudyOptions& options) {
   DETOL_ASSIGN(const StudyConfig config, external_config(space, options));
   auto parts = std::make_unique<Study::Parts>();
-  DETOL_ASSIGN(parts->service,
-               StudyService::open(config, {.storage = options.storage, .budget = options.budget}));
+  if (options.simulates_time) parts->time = std::make_unique<SimulatedTime>();
+  DETOL_ASSIGN(parts->service, StudyService::open(config, {.storage = options.storage,
+                                                           .budget = options.budget,
+                                                           .clock = parts->time.get()}));
   return Study(std::move(parts));
 }
 

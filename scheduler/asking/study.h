@@ -40,9 +40,10 @@ struct StudyOptions {
   int steps = 0;            // of a whole trial, which most pruners must know; 0: until it is told
   std::string budget = {};  // "200trials", "2h", "200trials,2h"; `+100trials` extends a study's
   std::uint64_t seed = 0;
-  bool warm_start =
-      true;  // begin with what studies of the same database with the same choices learned
-  // Candidates that are tried first, by the names of choices.
+  // Begin with what studies of the same database with the same choices learned.
+  bool warm_start = true;
+  // Time passes by TrialContext::spend() alone: for tests of a program that searches.
+  bool simulates_time = false;
   std::vector<std::vector<std::pair<std::string, Value>>> initial_trials = {};
 };
 
@@ -85,15 +86,21 @@ class TrialContext {
   // What the function returns then does not count.
   bool should_stop() const { return should_stop_; }
 
+  // In simulated time: the work so far took so many more seconds, in which other threads work. Else
+  // it does nothing.
+  void spend(double seconds);
+
   // Returns where a checkpoint of the trial may lie: a path in a folder of the trial's own, which
   // this makes, the same in every attempt.
   std::filesystem::path checkpoint() const;
 
  private:
   friend class Study;
-  TrialContext(Study& study, AskedTrial trial) : study_(study), trial_(std::move(trial)) {}
+  TrialContext(Study& study, int thread, AskedTrial trial)
+      : study_(study), thread_(thread), trial_(std::move(trial)) {}
 
   Study& study_;
+  const int thread_;
   const AskedTrial trial_;
   bool should_stop_ = false;
 };
@@ -147,7 +154,7 @@ class Study {
   friend Result<Study> open_study(const Space& space, const StudyOptions& options);
   struct Parts;
   explicit Study(std::unique_ptr<Parts> parts);
-  void evaluate(const Function& function);
+  void evaluate(int thread, const Function& function);
 
   std::unique_ptr<Parts> parts_;
 };

@@ -133,7 +133,8 @@ Result<void> StudyService::Parts::open_ledger(const StudyServiceSettings& settin
 }
 
 Result<void> StudyService::Parts::make_driver(const StudyServiceSettings& settings) {
-  Clock& clock = system_clock();
+  const bool is_simulated = settings.clock != nullptr;
+  Clock& clock = is_simulated ? *settings.clock : system_clock();
   DETOL_ASSIGN(auto sources, sources_of(events));
   DETOL_ASSIGN(searcher, searcher_of(config, {.sources = std::move(sources)}));
   DETOL_ASSIGN(pruner, make_pruner(config.pruner.name, pruner_settings_of(config)));
@@ -155,8 +156,9 @@ Result<void> StudyService::Parts::make_driver(const StudyServiceSettings& settin
       .budget = budget,
       .folder = std::filesystem::absolute(artefact_folder(settings.storage, config.study)),
       .initial = std::move(initial),
-      .refits = Refits::kBeside,
-      .asks = {.asks = Asks::kBeside, .fallback = fallback.get()}});
+      .refits = is_simulated ? Refits::kAtOnce : Refits::kBeside,
+      .asks = {.asks = is_simulated ? Asks::kAtOnce : Asks::kBeside,
+               .fallback = is_simulated ? nullptr : fallback.get()}});
   DETOL_TRY(driver->replay(events));
   callers->attach(driver->state(), events, settings.own);
   events = {};
@@ -189,7 +191,9 @@ Result<std::string> StudyService::Parts::finish() {
   return ended;
 }
 
-StudyService::StudyService(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {
+StudyService::StudyService(std::unique_ptr<Parts> parts, bool has_thread)
+    : parts_(std::move(parts)) {
+  if (!has_thread) return;
   thread_ = std::thread([&parts = *parts_] {
     while (!parts.is_closing) {
       parts.callers->wait_for_calls(parts.wait_s);
@@ -224,7 +228,8 @@ Result<std::unique_ptr<StudyService>> StudyService::open(const StudyConfig& conf
     auto parts = std::make_unique<Parts>(std::move(database), config);
     DETOL_TRY(parts->open_ledger(settings));
     DETOL_TRY(parts->make_driver(settings));
-    return std::unique_ptr<StudyService>(new StudyService(std::move(parts)));
+    return std::unique_ptr<StudyService>(
+        new StudyService(std::move(parts), settings.clock == nullptr));
   });
 }
 
@@ -241,10 +246,10 @@ const StudyConfig& StudyService::config() const {
 }
 
 Result<std::string> StudyService::close() {
-  if (thread_.joinable()) {
+  if (parts_->ledger != nullptr) {
     parts_->is_closing = true;
     parts_->callers->announce();
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
     const std::lock_guard lock(parts_->turning);
     if (parts_->end) parts_->end = parts_->finish();
     parts_->callers->end({ErrorCode::kUsage, "the study is closed"});

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/result.h"
 #include "encodings/study/study_config.h"
 #include "scheduler/asking/callers.h"
@@ -24,7 +25,9 @@ struct StudyServiceSettings {
   IfExists if_exists = IfExists::kResume;  // what if there is a study of the config's name
   bool must_exist = false;                 // then the config is the study's own
   std::vector<TrialId> own = {};           // trials that this process has from an earlier run
-  double patience_s = 10;                  // for another process to let go of the study
+  Clock* clock = nullptr;  // null: the machine's; else fits and asks take no time, and no thread of
+                           // its own serves the study
+  double patience_s = 10;  // for another process to let go of the study
 };
 
 // Returns the config of a study, as it was begun. Errors: kStudy, kStorage.
@@ -54,7 +57,7 @@ class StudyService {
  private:
   class Database;
   struct Parts;
-  explicit StudyService(std::unique_ptr<Parts> parts);
+  StudyService(std::unique_ptr<Parts> parts, bool has_thread);
 
   std::unique_ptr<Parts> parts_;
   std::thread thread_;

@@ -221,6 +221,35 @@ TEST_F(Asking, RefusesWhatTheCallerCannotMean) {
   EXPECT_EQ(open_study(another, options()).error().code, ErrorCode::kInput);
 }
 
+TEST_F(Asking, SimulatedTimeIsTheSameEachTimeAndTakesNone) {
+  const auto run = [&](const std::string& name) {
+    StudyOptions with = options("1000s");
+    with.name = name;
+    with.algorithm = "evolution";
+    with.warm_start = false;
+    with.simulates_time = true;
+    std::mutex mutex;
+    std::vector<std::pair<TrialId, double>> order;
+    Study study = open(with);
+    const auto why = study.optimize(
+        [&](TrialContext& trial) -> Values {
+          const double loss = loss_of(trial.genome());
+          trial.spend(20 + loss);  // in which seven other threads work
+          const std::lock_guard lock(mutex);
+          order.emplace_back(trial.id(), loss);
+          return loss;
+        },
+        {.threads = 8});
+    EXPECT_TRUE(why->starts_with("the budget is used up")) << *why;
+    EXPECT_TRUE(study.close());
+    return order;
+  };
+  const auto first = run("a");
+  EXPECT_EQ(first, run("b"));
+  EXPECT_GT(first.size(), 8 * 20u) << "eight threads for 1,000 s, 20 to 46 s a trial";
+  EXPECT_LT(first.size(), 8 * 50u);
+}
+
 TEST_F(Asking, ThreadsThatAskAtOnceGetDifferentTrials) {
   std::mutex mutex;
   std::map<TrialId, int> seen;
