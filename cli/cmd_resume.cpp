@@ -4,6 +4,7 @@
 #include "cli/preflight.h"
 #include "cli/run_options.h"
 #include "cli/search_setup.h"
+#include "cli/settings.h"
 #include "knowledge/query.h"
 
 namespace detol::inline cli {
@@ -37,7 +38,8 @@ Result<int> run_resume(const Arguments& arguments) {
     DETOL_ASSIGN(const auto reader, Reader::open(options.storage));
     DETOL_ASSIGN(record, reader->study(arguments.text("STUDY")));
   }
-  DETOL_ASSIGN(options.config, load_study_config(record.config, record.name));
+  DETOL_ASSIGN(const auto overrides, set_overrides(arguments));
+  DETOL_ASSIGN(options.config, load_study_config(record.config, record.name, overrides));
   options.config.study = record.name;  // `--if-exists new` may have numbered it
   options.resume = true;
   options.budget = arguments.text("budget");
@@ -61,11 +63,14 @@ Command resume_command() {
           .options = with_run_options({
               {"STUDY", "", "its name (detol studies)", Option::kRequired},
               {"--budget", "B|+B", "a new total, or with a plus so much more"},
+              {"--set", "KEY=VALUE", "a wider range, or more choices: parameters.lr.high=0.5",
+               Option::kRepeated},
               {"--retry-failed", "", "run trials that crashed or timed out again"},
           }),
           .examples =
               "  detol resume fashion-cnn\n"
-              "  detol resume fashion-cnn --budget +1cpu-h",
+              "  detol resume fashion-cnn --budget +1cpu-h\n"
+              "  detol resume fashion-cnn --set parameters.lr.high=0.5 --budget +1cpu-h",
           .run = run_resume};
 }
 

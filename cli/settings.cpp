@@ -60,12 +60,8 @@ std::span<const Setting> settings() {
   return kSettings;
 }
 
-Result<std::vector<Override>> overrides_from(const Arguments& arguments) {
+Result<std::vector<Override>> set_overrides(const Arguments& arguments) {
   std::vector<Override> overrides;
-  for (const Setting& setting : settings()) {
-    if (const char* value = variable(setting)) overrides.push_back(override_of(setting, value));
-  }
-  const std::size_t first_set = overrides.size();
   for (const std::string& word : arguments.all("set")) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos || equals == 0) {
@@ -75,6 +71,17 @@ Result<std::vector<Override>> overrides_from(const Arguments& arguments) {
     }
     overrides.push_back({word.substr(0, equals), word.substr(equals + 1)});
   }
+  return overrides;
+}
+
+Result<std::vector<Override>> overrides_from(const Arguments& arguments) {
+  std::vector<Override> overrides;
+  for (const Setting& setting : settings()) {
+    if (const char* value = variable(setting)) overrides.push_back(override_of(setting, value));
+  }
+  const std::size_t first_set = overrides.size();
+  DETOL_ASSIGN(const auto set, set_overrides(arguments));
+  overrides.insert(overrides.end(), set.begin(), set.end());
   for (const Setting& setting : settings()) {
     const bool is_of_this_run = setting.flag == "workers" && arguments.text("workers") == "0";
     if (arguments.has(setting.flag) && !is_of_this_run)

@@ -22,6 +22,9 @@ struct Setting {
 
 std::span<const Setting> settings();
 
+// Returns the words of --set. Errors (kUsage): one without '='.
+Result<std::vector<Override>> set_overrides(const Arguments& arguments);
+
 // Returns what the command line and the environment change in a space file; the last one wins.
 // Errors (kUsage): a --set without '='.
 Result<std::vector<Override>> overrides_from(const Arguments& arguments);

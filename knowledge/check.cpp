@@ -41,7 +41,8 @@ Result<std::vector<std::uint64_t>> event_hashes(const StoredStudy& stored) {
 Result<std::string> difference_of(const StoredStudy& before, const StoredStudy& now) {
   const StudyRecord& old_record = before.study->record;
   const StudyRecord& record = now.study->record;
-  if (old_record.config != record.config || old_record.data_fingerprint != record.data_fingerprint)
+  if (old_record.first_config() != record.first_config() ||
+      old_record.data_fingerprint != record.data_fingerprint)
     return fmt::format("study '{}' has another configuration than in the backup", record.name);
   DETOL_ASSIGN(const auto old_sums, event_hashes(before));
   DETOL_ASSIGN(const auto sums, event_hashes(now));

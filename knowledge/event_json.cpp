@@ -93,6 +93,7 @@ template <typename Io>
 void list_fields(Io& io, event::StudyState& e) {
   io("state", e.state), io("budget", e.budget), io("at", e.at_s);
   io.unless_default("backend", e.backend);
+  io.unless_default("config", e.config);
 }
 template <typename Io>
 void list_fields(Io& io, event::Model& e) {

@@ -40,7 +40,9 @@ Result<void> write_progress(Statement& statement, const Study& study) {
   statement.bind(10, study.summary.is_best_known ? 1 : 0);
   best ? statement.bind(11, static_cast<std::int64_t>(best->trial)) : statement.bind_null(11);
   best ? statement.bind(12, best->value) : statement.bind_null(12);
-  statement.bind(13, checksum(study, kSchemaVersion));
+  const bool has_changed = !study.record.begun_with.empty();
+  has_changed ? statement.bind(13, std::string_view(study.record.config)) : statement.bind_null(13);
+  statement.bind(14, checksum(study, kSchemaVersion));
   return statement.run();
 }
 
@@ -79,7 +81,8 @@ Result<EventWriter> EventWriter::make(sqlite3* database) {
        "trial = ?2 AND kind IN ('started', 'requeued', 'told') AND seq < ?3 "
        "ORDER BY seq DESC LIMIT 1"},
       {writer.save_progress_,
-       "REPLACE INTO progress VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"},
+       "REPLACE INTO progress VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, "
+       "?14)"},
   };
   for (const Entry& entry : entries) {
     DETOL_ASSIGN(entry.statement, Statement::prepare(database, entry.sql));
@@ -92,7 +95,7 @@ Result<void> EventWriter::create(const Study& study) {
   const std::string objectives = to_json(record.objectives);
   add_study_.bind(1, record.id);
   add_study_.bind(2, std::string_view(record.name));
-  add_study_.bind(3, std::string_view(record.config));
+  add_study_.bind(3, std::string_view(record.first_config()));
   add_study_.bind(4, std::string_view(objectives));
   add_study_.bind(5, first_metric(record));
   add_study_.bind(6, record.data_fingerprint);
@@ -130,6 +133,10 @@ Result<void> EventWriter::add(Study& study, const Event& event) {
   if (const auto* changed = std::get_if<event::StudyState>(&event)) {
     study.record.state = changed->state;
     study.record.budget = changed->budget;
+    if (!changed->config.empty()) {
+      if (study.record.begun_with.empty()) study.record.begun_with = study.record.config;
+      study.record.config = changed->config;
+    }
   }
   DETOL_TRY(summarise(study, stored, event));
   if (const auto* told = std::get_if<event::Told>(&event)) return pack_reports(study, told->trial);

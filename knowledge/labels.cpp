@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 constexpr double kLaterS = 1e-3;
 
 std::string key_of(const StudyRecord& study) {
-  return to_hex(hash64(study.config, std::bit_cast<std::uint64_t>(study.created_s)));
+  return to_hex(hash64(study.first_config(), std::bit_cast<std::uint64_t>(study.created_s)));
 }
 
 // Change: a fact of the study, read.

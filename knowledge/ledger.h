@@ -43,12 +43,15 @@ using StudyId = std::int64_t;
 struct StudyRecord {
   StudyId id = 0;  // given by create_study
   std::string name;
-  std::string config;  // StudyConfig::text
+  std::string config;  // StudyConfig::text in force; a resume may widen its space
   std::string budget;  // in force; a resume may extend it
   std::uint64_t data_fingerprint = 0;
   std::vector<Objective> objectives;
   double created_s = 0;  // seconds since 1970
   StudyPhase state = StudyPhase::kRunning;
+  std::string begun_with = {};  // the text at its creation; empty: `config`
+
+  const std::string& first_config() const { return begun_with.empty() ? config : begun_with; }
 };
 
 namespace event {
@@ -161,6 +164,7 @@ struct StudyState {
   std::string budget;  // in force
   double at_s = 0;
   std::string backend = {};  // RUNNING: the backend from now on; empty from an older detol
+  std::string config = {};   // in force from now on; empty: as before
 };
 
 // Interval: the 95 % confidence interval of a model's metric.

@@ -71,6 +71,15 @@ Result<void> rebuild(sqlite3* database, int version) {
   return sqlite::run(database, fmt::format("DROP TABLE {}", kOldEvents).c_str());
 }
 
+// Writes the table of progress anew, as this version has it.
+Result<void> renew_progress(sqlite3* database, const std::vector<Study>& studies) {
+  DETOL_TRY(sqlite::run(database, "DROP TABLE progress"));
+  DETOL_TRY(define_progress(database));
+  DETOL_ASSIGN(EventWriter writer, EventWriter::make(database));
+  for (const Study& study : studies) DETOL_TRY(writer.save(study));
+  return {};
+}
+
 // Adds what version 3 lacks: the summaries of studies in `progress`, the table of facts, and views.
 Result<void> extend(sqlite3* database) {
   DETOL_ASSIGN(auto studies, read_studies(database));
@@ -79,21 +88,19 @@ Result<void> extend(sqlite3* database) {
     study.summary = summary_of(study.record, without_numbers(std::move(events)));
   }
   DETOL_TRY(drop_views(database));
-  DETOL_TRY(sqlite::run(database, "DROP TABLE progress"));
-  DETOL_TRY(define_progress(database));
   DETOL_TRY(define_facts(database));
   DETOL_TRY(define_model_index(database));
   DETOL_TRY(define_views(database));
-  DETOL_ASSIGN(EventWriter writer, EventWriter::make(database));
-  for (const Study& study : studies) DETOL_TRY(writer.save(study));
-  return {};
+  return renew_progress(database, studies);
 }
 
-// Replaces the views of versions from 4 on, and adds the index of models where there is none.
+// Replaces the views of versions from 4 on, and adds what they lack.
 Result<void> renew_views(sqlite3* database, int version) {
+  DETOL_ASSIGN(const auto studies, read_studies(database));
   DETOL_TRY(drop_views(database));
   if (version < kFirstWithModels) DETOL_TRY(define_model_index(database));
-  return define_views(database);
+  DETOL_TRY(define_views(database));
+  return renew_progress(database, studies);
 }
 
 // Gives every page room for its checksum, which only VACUUM without a write-ahead log can.

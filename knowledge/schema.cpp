@@ -76,6 +76,7 @@ CREATE TABLE progress (
   best_is_known INTEGER NOT NULL,
   best_trial INTEGER,
   best REAL,
+  config TEXT,
   checksum INTEGER NOT NULL
 ) WITHOUT ROWID;
 )sql";

@@ -4,8 +4,8 @@
 //
 //   studies   one row per study: its name, configuration and objectives; never changes
 //   progress  one row per study: state, budget, accounting, the number of its last event, the
-//             count and digest of its rows in events, and a summary of its trials
-//             (study_summary_impl.h)
+//             count and digest of its rows in events, a summary of its trials
+//             (study_summary_impl.h), and its configuration where that has changed
 //   events    one row per event, numbered without gaps from 1 within its study; the event
 //             itself is JSON, which keeps every double exactly and has a name for NaN. When a
 //             trial ends, its reports become one row (reports.h)
@@ -43,11 +43,14 @@ namespace detol::inline knowledge {
 //   10  the view of models says why one failed
 //   11  models of other networks than their trial's
 //   12  from which trial a trial inherits weights
-constexpr int kSchemaVersion = 12;      // PRAGMA user_version
+//   13  the configuration in force, where a resume has widened the space
+constexpr int kSchemaVersion = 13;      // PRAGMA user_version
 constexpr int kFirstWithChecksums = 3;  // of pages
+constexpr int kFirstWithDigests = 3;    // of events
 constexpr int kFirstWithSummaries = 4;  // of studies
 constexpr int kFirstWithFacts = 4;
 constexpr int kFirstWithModels = 9;
+constexpr int kFirstWithConfigs = 13;       // in progress
 constexpr int kApplicationId = 0x64746f6c;  // PRAGMA application_id: "dtol"
 
 // Checks an existing file by its first bytes, without changing anything. Errors (kStorage):

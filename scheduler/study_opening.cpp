@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "core/clock.h"
-#include "scheduler/study_difference.h"
+#include "core/log.h"
+#include "encodings/study/study_changes.h"
 
 namespace detol::inline scheduler {
 namespace {
@@ -52,11 +53,13 @@ Result<ResolvedStudy> resolve_study(Ledger& ledger, const StudyRequest& request)
     return ResolvedStudy{std::move(numbered), to_text(fresh_budget)};
   }
   DETOL_ASSIGN(const StudyConfig config, for_begun_study(request.config, record->config));
-  DETOL_TRY(same_study(record->config, config.text));
-  if (request.budget.empty()) return ResolvedStudy{name, record->budget};
+  DETOL_ASSIGN(const auto changes, changes_of_study(record->config, config.text));
+  const std::string text = changes.empty() ? "" : config.text;
+  for (const KeyChange& change : changes) log_info("study {}: {}", name, to_text(change));
+  if (request.budget.empty()) return ResolvedStudy{name, record->budget, text};
   DETOL_ASSIGN(const Budget before, budget_in_force(record->budget));
   DETOL_ASSIGN(const Budget budget, extended(before, request.budget));
-  return ResolvedStudy{name, to_text(budget)};
+  return ResolvedStudy{name, to_text(budget), text};
 }
 
 Result<StudyRecord> open_or_create(Ledger& ledger, const StudyConfig& config,

@@ -29,12 +29,13 @@ struct StudyRequest {
 
 struct ResolvedStudy {
   std::string study;
-  std::string budget;  // in force
+  std::string budget;       // in force
+  std::string config = {};  // the text from now on, with a wider space; empty: as before
 };
 
 // Decides which study is meant and which budget is in force. Errors: kStudy if the study exists, or
-// is missing, against the request; kInput if it was begun with another space file; kUsage for the
-// budget; kStorage.
+// is missing, against the request; kInput if the space file has other changes than a study takes;
+// kUsage for the budget; kStorage.
 Result<ResolvedStudy> resolve_study(Ledger& ledger, const StudyRequest& request);
 
 // Opens the study for writing, or creates it. Errors: kInput if it was begun on other data, and as

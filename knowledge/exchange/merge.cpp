@@ -45,7 +45,7 @@ std::string_view stem_of(std::string_view name) {
 }
 
 bool is_same_study(const StudyRecord& a, const StudyRecord& b) {
-  return a.created_s == b.created_s && a.config == b.config &&
+  return a.created_s == b.created_s && a.first_config() == b.first_config() &&
          (a.name == b.name || stem_of(a.name) == stem_of(b.name));
 }
 

@@ -66,7 +66,7 @@ event::Told told_of(TrialId trial, const TrialHistory& history,
 // Returns the study to fill: a new one, or the empty one that a killed process left.
 Result<StudyId> study_to_fill(Ledger& ledger, const StudyRecord& record) {
   const auto known = ledger.study(record.name);
-  if (!known || known->config != record.config) return ledger.create_study(record);
+  if (!known || known->first_config() != record.first_config()) return ledger.create_study(record);
   DETOL_ASSIGN(const auto events, ledger.events(known->id));
   return events.empty() ? Result<StudyId>(known->id) : ledger.create_study(record);
 }

@@ -124,7 +124,8 @@ Result<void> StudyService::Parts::open_ledger(const StudyServiceSettings& settin
     for (event::Source& source : sources) opening.emplace_back(std::move(source));
   }
   opening.emplace_back(
-      event::StudyState{StudyPhase::kRunning, resolved.budget, system_clock().wall_s(), ""});
+      event::StudyState{StudyPhase::kRunning, resolved.budget, system_clock().wall_s(), "",
+                        resolved.config});
   DETOL_TRY(ledger->append(record.id, opening));
   record.budget = resolved.budget;
   events.insert(events.end(), opening.begin(), opening.end());

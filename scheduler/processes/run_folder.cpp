@@ -137,8 +137,10 @@ Result<RunOptions> read_options(const fs::path& folder) {
 }
 
 Result<void> write_resolved_run(const fs::path& folder, const ResolvedStudy& resolved) {
-  return write_file_durably(folder / "resolved.json",
-                            json{{"study", resolved.study}, {"budget", resolved.budget}}.dump());
+  return write_file_durably(
+      folder / "resolved.json",
+      json{{"study", resolved.study}, {"budget", resolved.budget}, {"config", resolved.config}}
+          .dump());
 }
 
 Result<std::optional<ResolvedStudy>> read_resolved_run(const fs::path& folder) {
@@ -147,7 +149,8 @@ Result<std::optional<ResolvedStudy>> read_resolved_run(const fs::path& folder) {
   DETOL_ASSIGN(const std::string text, read_file(path));
   try {
     const json j = json::parse(text);
-    return ResolvedStudy{j.at("study").get<std::string>(), j.at("budget").get<std::string>()};
+    return ResolvedStudy{j.at("study").get<std::string>(), j.at("budget").get<std::string>(),
+                         j.at("config").get<std::string>()};
   } catch (const json::exception& error) {
     return damaged(path, error.what());
   }

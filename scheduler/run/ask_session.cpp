@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "core/clock.h"
+#include "encodings/study/study_changes.h"
 #include "knowledge/artefacts.h"
 #include "knowledge/query.h"
 #include "knowledge/studies.h"
@@ -17,7 +18,6 @@
 #include "scheduler/launchers/rendezvous.h"
 #include "scheduler/processes/calls.h"
 #include "scheduler/processes/run_folder.h"
-#include "scheduler/study_difference.h"
 
 namespace detol::inline scheduler {
 namespace {
@@ -38,9 +38,21 @@ Result<std::optional<StudyRecord>> find_begun(const AskSessionSettings& settings
   if (!record) return tl::unexpected(record.error());
   if (settings.config) {
     DETOL_ASSIGN(const StudyConfig config, for_begun_study(*settings.config, record->config));
-    DETOL_TRY(same_study(record->config, config.text));
+    DETOL_TRY(changes_of_study(record->config, config.text));
   }
   return std::optional(*std::move(record));
+}
+
+// Checks that the space is the one in force: a study that another process runs takes no wider one.
+Result<void> has_the_space_of(const std::optional<StudyRecord>& record,
+                              const AskSessionSettings& settings) {
+  if (!record || !settings.config) return {};
+  DETOL_ASSIGN(const auto changes, changes_of_study(record->config, settings.config->text));
+  if (changes.empty()) return {};
+  return fail(ErrorCode::kInput,
+              fmt::format("study '{}' is being run with another space ({}); it can be changed once "
+                          "no process runs it",
+                          record->name, to_text(changes.front())));
 }
 
 }  // namespace
@@ -136,7 +148,8 @@ Result<std::unique_ptr<AskSession::Gate>> AskSession::open_gate() {
   const double began_s = system_clock().now_s();
   for (;; std::this_thread::sleep_for(kTryAgain)) {
     if (const auto master = master_now(join_file_)) {
-      DETOL_TRY(find_begun(settings_));
+      DETOL_ASSIGN(const auto record, find_begun(settings_));
+      DETOL_TRY(has_the_space_of(record, settings_));
       DETOL_ASSIGN(CallClient client, CallClient::connect(*master));
       auto gate = std::make_unique<Remote>(std::move(client), join_file_, caller_);
       const std::string have = json{{"have", have_}}.dump();
@@ -157,7 +170,9 @@ Result<std::unique_ptr<AskSession::Gate>> AskSession::open_gate() {
 Result<std::unique_ptr<AskSession::Gate>> AskSession::open_here() {
   DETOL_ASSIGN(const auto record, find_begun(settings_));
   StudyConfig config;
-  if (record) {
+  if (record && settings_.config) {
+    DETOL_ASSIGN(config, for_begun_study(*settings_.config, record->config));
+  } else if (record) {
     DETOL_ASSIGN(config, load_study_config(record->config, record->name));
   } else {
     config = *settings_.config;

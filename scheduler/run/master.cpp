@@ -185,7 +185,8 @@ Result<Run> open_run(const RunOptions& options, const std::filesystem::path& fol
   warn_of_another_backend(run.events, options.backend);
   const double now_s = system_clock().wall_s();
   run.opening.emplace_back(event::StudyState{StudyPhase::kRunning, run.resolved.budget, now_s,
-                                             options.config.trains() ? options.backend : ""});
+                                             options.config.trains() ? options.backend : "",
+                                             run.resolved.config});
   std::vector<Fact> facts;
   if (!run.is_restart) facts = run_facts(options, run.record.name, now_s);
   DETOL_TRY(run.ledger->append(run.record.id, run.opening, facts));

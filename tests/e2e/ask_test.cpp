@@ -141,7 +141,7 @@ TEST_F(AskProgram, SaysWhatIsWrongInOneLine) {
       {{"ask", "other"}, 4, "other"},
       {{"ask"}, 2, "name the study"},
       {{"ask", "t", "--param", "x=float(0,1)"}, 2, "--metric is missing"},
-      {{"ask", "s", "--param", "x=float(0,2)", "--metric", "loss:minimize", "--algorithm",
+      {{"ask", "s", "--param", "x=float(0,0.5)", "--metric", "loss:minimize", "--algorithm",
         "random"},
        3,
        "not the one this study was begun with"},
@@ -233,6 +233,31 @@ TEST_F(AskProgram, ARunningSearchGivesTrialsToWhoeverAsks) {
   EXPECT_EQ(json_of(detol({"best", "s", "-f", "json"})).at("trial"), 1);
   EXPECT_EQ(json_of(detol({"tell", "s", "2", "--value", "0.125"})).at("state"), "COMPLETE");
   EXPECT_EQ(states("s"), (std::map<std::string, int>{{"COMPLETE", 4}}));
+}
+
+TEST_F(AskProgram, AWiderSpaceGoesOnAndANarrowerIsRefusedByKey) {
+  const auto with = [&](const std::string& x, const std::string& opt) {
+    return detol({"ask", "s", "--param", "x=float(" + x + ")", "--param", "opt=choice(" + opt + ")",
+                  "--metric", "loss:minimize", "--algorithm", "random", "-n", "20"});
+  };
+  ASSERT_EQ(with("0,1", "a,b").code, 0);
+  const Ran wider = with("0,50", "a,b,c");
+  ASSERT_EQ(wider.code, 0) << wider.err;
+  EXPECT_NE(wider.err.find("study s: parameters.x.high: 1 -> 50"), std::string::npos) << wider.err;
+  bool has_more = false, has_new_choice = false;
+  for (const Json& trial : Json::parse(wider.out)) {
+    has_more = has_more || trial.at("params").at("x") > 1;
+    has_new_choice = has_new_choice || trial.at("params").at("opt") == "c";
+  }
+  EXPECT_TRUE(has_more);
+  EXPECT_TRUE(has_new_choice);
+  const Ran narrower = with("0,1", "a,b,c");
+  EXPECT_EQ(narrower.code, 3);
+  EXPECT_NE(narrower.err.find("x had the range 0 to 50, now 0 to 1"), std::string::npos)
+      << narrower.err;
+  EXPECT_EQ(detol({"ask", "s", "-n", "20"}).code, 0) << "the last space is in force";
+  EXPECT_EQ(detol({"db", "check"}).code, 0);
+  EXPECT_EQ(detol({"importance", "s"}).code, 6) << "every trial is read, and none is complete";
 }
 
 }  // namespace

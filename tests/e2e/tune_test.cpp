@@ -303,7 +303,8 @@ TEST_F(Tune, SaysInALineWhatItCannotDo) {
 }
 
 TEST_F(Tune, StartsAProgramOfSeveralRanks) {
-  write_script("report 1 $((RANK + 1))\necho \"$RANK of $DETOL_RANKS $2\" >> $DETOL_TRIAL_DIR/ranks");
+  write_script(
+      "report 1 $((RANK + 1))\necho \"$RANK of $DETOL_RANKS $2\" >> $DETOL_TRIAL_DIR/ranks");
   write_bytes(folder_.path() / "launch.sh",
               "n=$1; shift\nfor r in $(seq 0 $((n - 1))); do RANK=$r \"$@\" & done; wait");
   const Ran ran = detol(tune_words({"--budget", "1trials", "--group-size", "3", "--set",
@@ -333,12 +334,29 @@ TEST_F(Tune, GivesEachWorkersProgramsCoresOfTheirOwn) {
   ASSERT_EQ(tune({"--budget", "2trials", "-j", "2"}).code, 0);
   EXPECT_NE(file_of(0, "cores"), file_of(1, "cores"));
   EXPECT_EQ(file_of(0, "threads"), std::to_string(cores / 2) + "\n");
-  ASSERT_EQ(tune({"--budget", "2trials", "-j", "2", "--study", "free", "--set",
-                  "command.bind=none"}).code, 0);
+  ASSERT_EQ(
+      tune({"--budget", "2trials", "-j", "2", "--study", "free", "--set", "command.bind=none"})
+          .code,
+      0);
   const auto cores_of = [&](int trial) {
     return text_of(folder_.path() / "detol.db.d/free" / std::to_string(trial) / "cores");
   };
   EXPECT_EQ(cores_of(0), cores_of(1));
+}
+
+TEST_F(Tune, ResumesWithAWiderRange) {
+  write_script("report 1 $x");
+  ASSERT_EQ(tune({"--budget", "3trials", "--algorithm", "random"}).code, 0);
+  const Ran narrower = detol({"resume", "train", "--set", "parameters.x.low=10"});
+  EXPECT_EQ(narrower.code, 3);
+  EXPECT_NE(narrower.err.find("x had the range"), std::string::npos) << narrower.err;
+  EXPECT_EQ(detol({"resume", "train", "--set", "seed=4"}).code, 3);
+  const Ran wider = detol({"resume", "train", "-j", "1", "--budget", "+20trials", "--set",
+                           "parameters.x.high=1000000"});
+  ASSERT_EQ(wider.code, 0) << wider.err;
+  EXPECT_NE(wider.err.find("parameters.x.high: 1000 -> 1000000"), std::string::npos) << wider.err;
+  EXPECT_GT(query("SELECT max(value) AS most FROM v_params")[0]["most"], 1000);
+  ASSERT_EQ(detol({"resume", "train", "-j", "1", "--budget", "+1trials"}).code, 0);
 }
 
 }  // namespace

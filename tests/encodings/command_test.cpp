@@ -36,7 +36,8 @@ TEST(Placeholders, AreNamesOfParametersOrOfTheTrial) {
   EXPECT_EQ(
       check_placeholders("{momentm}", parameters).error().message,
       "unknown placeholder 'momentm'; did you mean 'momentum'? known: lr, momentum, study, "
-      "seed, trial.id, trial.dir, trial.checkpoint, budget.epochs; {{momentm}} stands for braces");
+      "seed, trial.id, trial.dir, trial.checkpoint, budget.epochs, ranks; {{momentm}} stands for "
+      "braces");
   for (const char* none : {"{lr", "lr}", "{", "}", "{ lr }", "{1}", "{\"a\": 1}"})
     EXPECT_TRUE(check_placeholders(none, parameters)) << none;
 }

@@ -1,3 +1,4 @@
+#include "knowledge/check.h"
 #include "knowledge/ledger.h"
 
 #include <cmath>
@@ -210,6 +211,29 @@ TEST(Ledger, TheStudyFollowsItsEvents) {
   ASSERT_EQ(record.objectives.size(), 1U);
   EXPECT_EQ(record.objectives[0].metric, "val_accuracy");
   EXPECT_EQ(record.objectives[0].direction, Direction::kMaximize);
+}
+
+TEST(Ledger, AChangedConfigIsInForceAndTheFirstOneKept) {
+  OneStudy one;
+  const std::string first = study_named("s").config;
+  event::StudyState wider{StudyPhase::kRunning, "1cpu-h", 1};
+  wider.config = "wider";
+  one.append({wider});
+  const auto check_record = [&] {
+    const StudyRecord record = must(one.ledger->study("s"));
+    EXPECT_EQ(record.config, "wider");
+    EXPECT_EQ(record.first_config(), first);
+  };
+  check_record();
+  one.append({event::StudyState{StudyPhase::kStopped, "1cpu-h", 2}});
+  one.reopen();
+  check_record();
+  EXPECT_EQ(std::get<event::StudyState>(one.events().front()).config, "wider");
+  wider.config = "widest";
+  one.append({wider});
+  EXPECT_EQ(must(one.ledger->study("s")).config, "widest");
+  EXPECT_EQ(must(one.ledger->study("s")).first_config(), first);
+  EXPECT_EQ(must(check(one.path)), std::vector<std::string>{});
 }
 
 TEST(Ledger, StudiesDoNotMix) {

@@ -74,6 +74,19 @@ TEST_F(MergeTest, TheLongerHistoryWins) {
   EXPECT_EQ(history(base_, "s"), history(other_, "s"));
 }
 
+TEST_F(MergeTest, AStudyWithAWiderSpaceIsTheSameStudy) {
+  event::StudyState wider{StudyPhase::kRunning, "1cpu-h", 99};
+  wider.config = "wider";
+  std::vector<Event> longer = kBegun;
+  longer.emplace_back(wider);
+  write(base_, study_named("s"), kBegun);
+  write(other_, study_named("s"), longer);
+  EXPECT_EQ(merged().size(), 1U);
+  const auto reader = must(Reader::open(base_));
+  EXPECT_EQ(must(reader->studies()).size(), 1U);
+  EXPECT_EQ(must(reader->study("s")).config, "wider");
+}
+
 TEST_F(MergeTest, AnOlderCopyChangesNothing) {
   write(base_, study_named("s"), kLonger);
   write(other_, study_named("s"), kBegun);

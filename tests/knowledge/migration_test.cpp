@@ -33,8 +33,9 @@ struct GoldenFile {
   int version;
 };
 constexpr GoldenFile kGoldenFiles[] = {
-    {"v1.db", 1}, {"v2.db", 2}, {"v3.db", 3}, {"v4.db", 4},   {"v5.db", 5},   {"v6.db", 6},
-    {"v7.db", 7}, {"v8.db", 8}, {"v9.db", 9}, {"v10.db", 10}, {"v11.db", 11}, {"v12.db", 12}};
+    {"v1.db", 1},   {"v2.db", 2},   {"v3.db", 3},  {"v4.db", 4}, {"v5.db", 5},
+    {"v6.db", 6},   {"v7.db", 7},   {"v8.db", 8},  {"v9.db", 9}, {"v10.db", 10},
+    {"v11.db", 11}, {"v12.db", 12}, {"v13.db", 13}};
 
 fs::path golden(const GoldenFile& file) {
   return fs::path(DETOL_SOURCE_DIR) / "tests/knowledge/golden" / file.name;

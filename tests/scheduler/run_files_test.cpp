@@ -8,7 +8,6 @@
 
 #include "encodings/study/target.h"
 #include "scheduler/processes/run_folder.h"
-#include "scheduler/study_difference.h"
 #include "tests/support/temp_folder.h"
 
 namespace detol {
@@ -30,18 +29,6 @@ TEST(Target, RefusesAnythingElse) {
   for (const char* text : {"", "val_loss", "val_loss=3", ">=3", "val_loss<3",
                            "val_loss<=", "a>=nan", "a>=3x", "a>=inf"})
     EXPECT_FALSE(parse_target(text)) << text;
-}
-
-TEST(StudyDifference, OnlyBudgetAndResourcesMayChange) {
-  const char* begun =
-      "version: 1\nseed: 4\nbudget: 1h\nresources:\n  workers: 2\ntraining:\n  epochs: 9\n";
-  EXPECT_TRUE(same_study(begun, begun));
-  EXPECT_TRUE(
-      same_study(begun, "version: 1\nseed: 4\nresources:\n  workers: 3\ntraining:\n  epochs: 9\n"));
-  const auto other = same_study(begun, "version: 1\nseed: 4\ntraining:\n  epochs: 8\n");
-  ASSERT_FALSE(other);
-  EXPECT_NE(other.error().message.find("'  epochs: 9', now '  epochs: 8'"), std::string::npos);
-  EXPECT_FALSE(same_study(begun, "version: 1\nseed: 4\n"));
 }
 
 // The environment says where a run folder lies.
