@@ -1,16 +1,11 @@
 #include "scheduler/asking/callers.h"
 
 #include <fmt/format.h>
-#include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 
-#include "core/host.h"
 #include "core/table.h"
 
 namespace detol::inline scheduler {
@@ -19,30 +14,12 @@ namespace {
 constexpr double kLookForLostS = 5;
 constexpr const char* kAnswerLost = "its caller has never heard of it";
 
-// Returns whether the caller's process may still be there; processes of other machines may.
-bool may_live(std::string_view caller) {
-  const std::string here = fmt::format("{} {}/", kNoCaller, host_name());
-  if (!caller.starts_with(here)) return true;
-  pid_t pid = 0;
-  const std::string_view digits = caller.substr(here.size());
-  std::from_chars(digits.data(), digits.data() + digits.size(), pid);
-  return pid > 0 && (::kill(pid, 0) == 0 || errno == EPERM);
-}
-
-bool is_caller(std::string_view worker) {
-  return worker == kNoCaller || worker.starts_with(fmt::format("{} ", kNoCaller));
-}
-
 double value_in(const std::vector<Metric>& metrics, std::string_view name) {
   const auto found = std::ranges::find(metrics, name, &Metric::name);
   return found == metrics.end() ? std::nan("") : found->value;
 }
 
 }  // namespace
-
-std::string this_caller() {
-  return fmt::format("{} {}/{}", kNoCaller, host_name(), ::getpid());
-}
 
 Callers::Callers(const StudyConfig& config, Clock& clock, std::function<void()> wake)
     : config_(config), clock_(clock), wake_(std::move(wake)), held_at_s_(clock.now_s()) {}
@@ -53,13 +30,15 @@ void Callers::attach(const StudyState& state, std::span<const Event> events,
   std::map<TrialId, Outstanding> last;
   for (const Event& event : events) {
     if (const auto* started = std::get_if<event::Started>(&event))
-      last[started->trial] = {started->attempt, started->worker, true};
+      last[started->trial] = {started->attempt, started->worker, true, 0};
   }
   for (const TrialId id : state.in_state(TrialState::kRunning)) {
     const Outstanding& one = last[id];
     const bool is_own = one.caller == self_;
     const bool is_kept = is_own ? std::ranges::find(own, id) != own.end() : may_live(one.caller);
-    if (is_caller(one.caller) && is_kept) outstanding_[id] = one;
+    if (!is_caller(one.caller) || !is_kept) continue;
+    outstanding_[id] = one;
+    outstanding_[id].since_s = clock_.now_s();
   }
 }
 
@@ -170,6 +149,15 @@ bool Callers::is_best(const TrialRecord& trial, const std::vector<Metric>& metri
   return is_better(first.direction, value_in(metrics, first.metric), trial.values.front());
 }
 
+// Returns why values fail their trial: an objective is no number.
+std::optional<std::string> Callers::what_diverged(const std::vector<Metric>& metrics) const {
+  for (const Objective& objective : config_.objectives) {
+    if (!std::isfinite(value_in(metrics, objective.metric)))
+      return fmt::format("{} is no number", objective.metric);
+  }
+  return std::nullopt;
+}
+
 void Callers::take(StepReport report, Answer<bool> answer) {
   if (const auto is_there = check(report.metrics); !is_there)
     return answer(tl::unexpected(is_there.error()));
@@ -179,62 +167,59 @@ void Callers::take(StepReport report, Answer<bool> answer) {
   const auto waiting = reports_.lower_bound({report.trial, 0});
   if (waiting != reports_.end() && waiting->first.first == report.trial)
     return this->report(std::move(report), std::move(answer));  // after the answer to that one
-  const TrialRecord& trial = *state_->find(report.trial);
-  const int attempt = (*found)->attempt;
-  for (const Objective& objective : config_.objectives) {
-    if (std::isfinite(value_in(report.metrics, objective.metric))) continue;
-    return take({.trial = report.trial,
-                 .attempt = attempt,
-                 .outcome = Told::Failure{Cause::kDiverged,
-                                          fmt::format("{} is no number", objective.metric)}},
+  Outstanding& one = **found;
+  if (auto why = what_diverged(report.metrics)) {
+    return take({report.trial, one.attempt, Told::Failure{Cause::kDiverged, *std::move(why)}},
                 [answer = std::move(answer)](const Result<TrialState>& state) {
                   answer(state.map([](TrialState) { return true; }));
                 });
   }
+  const TrialRecord& trial = *state_->find(report.trial);
   const int step = report.step > 0 ? report.step : static_cast<int>(trial.epochs) + 1;
-  const bool best = is_best(trial, report.metrics);
+  const double now_s = clock_.now_s();
+  EpochReport epoch{.epoch = step,
+                    .metrics = std::move(report.metrics),
+                    .train_s = now_s - std::exchange(one.since_s, now_s)};
+  epoch.is_best = is_best(trial, epoch.metrics);
   reports_.emplace(std::pair(report.trial, step), std::move(answer));
-  events_.push_back(message::Report{
-      .trial = report.trial,
-      .attempt = attempt,
-      .report = {.epoch = step, .metrics = std::move(report.metrics), .is_best = best}});
+  events_.push_back(
+      message::Report{.trial = report.trial, .attempt = one.attempt, .report = std::move(epoch)});
+}
+
+// Returns what a tell means for the driver. Errors (kUsage).
+Result<PoolEvent> Callers::event_of(Told told, int attempt) const {
+  const auto ended = [&](Evaluation evaluation) -> PoolEvent {
+    return message::Ended{
+        .trial = told.trial, .attempt = attempt, .evaluation = std::move(evaluation)};
+  };
+  if (auto* failure = std::get_if<Told::Failure>(&told.outcome))
+    return ended({Evaluation::End::kFailed, failure->cause, std::move(failure->reason)});
+  if (std::holds_alternative<Told::Released>(told.outcome))
+    return ended({.end = Evaluation::End::kSuspended, .reason = {}});
+  if (std::holds_alternative<Told::Pruned>(told.outcome)) {
+    if (state_->find(told.trial)->epochs > 0)
+      return Scored{.trial = told.trial, .attempt = attempt, .is_early = true};
+    return fail(ErrorCode::kUsage,
+                fmt::format("trial {} is not pruned: it has reported nothing yet; tell its value, "
+                            "or that it failed",
+                            told.trial));
+  }
+  auto& metrics = std::get<std::vector<Metric>>(told.outcome);
+  DETOL_TRY(check(metrics));
+  if (auto why = what_diverged(metrics))
+    return ended({Evaluation::End::kFailed, Cause::kDiverged, *std::move(why)});
+  return Scored{told.trial, attempt, std::move(metrics)};
 }
 
 void Callers::take(Told told, Answer<TrialState> answer) {
-  const auto found = find(told.trial, told.attempt);
+  const TrialId trial = told.trial;
+  const auto found = find(trial, told.attempt);
   if (!found) return answer(tl::unexpected(found.error()));
-  if (*found == nullptr) return answer(state_->find(told.trial)->state);
-  const int attempt = (*found)->attempt;
-  message::Ended ended{.trial = told.trial, .attempt = attempt, .evaluation = {}};
-  ended.evaluation.end = Evaluation::End::kFailed;
-  if (const auto* metrics = std::get_if<std::vector<Metric>>(&told.outcome)) {
-    if (const auto is_there = check(*metrics); !is_there)
-      return answer(tl::unexpected(is_there.error()));
-    const auto bad = std::ranges::find_if(config_.objectives, [&](const Objective& objective) {
-      return !std::isfinite(value_in(*metrics, objective.metric));
-    });
-    ended.evaluation.cause = Cause::kDiverged;
-    if (bad == config_.objectives.end())
-      events_.push_back(Scored{told.trial, attempt, *metrics});
-    else
-      ended.evaluation.reason = fmt::format("{} is no number", bad->metric);
-    if (bad != config_.objectives.end()) events_.push_back(std::move(ended));
-  } else if (auto* failure = std::get_if<Told::Failure>(&told.outcome)) {
-    ended.evaluation.cause = failure->cause;
-    ended.evaluation.reason = std::move(failure->reason);
-    events_.push_back(std::move(ended));
-  } else if (std::holds_alternative<Told::Pruned>(told.outcome)) {
-    if (state_->find(told.trial)->epochs == 0)
-      return answer(fail(ErrorCode::kUsage,
-                         fmt::format("trial {} is not pruned: it has reported nothing yet; tell "
-                                     "its value, or that it failed",
-                                     told.trial)));
-    events_.push_back(Scored{.trial = told.trial, .attempt = attempt, .is_early = true});
-  } else {
-    ended.evaluation.end = Evaluation::End::kSuspended;
-    events_.push_back(std::move(ended));
-  }
-  tells_.emplace(told.trial, std::move(answer));
+  if (*found == nullptr) return answer(state_->find(trial)->state);
+  auto event = event_of(std::move(told), (*found)->attempt);
+  if (!event) return answer(tl::unexpected(event.error()));
+  events_.push_back(*std::move(event));
+  tells_.emplace(trial, std::move(answer));
 }
 
 // Gives up the trials of callers that are gone. Returns whether there are any.
@@ -306,7 +291,7 @@ void Callers::give(int worker, AskedTrial trial) {
 
 void Callers::start(int worker, const message::Train& train) {
   held_s();
-  outstanding_[train.trial] = {train.attempt, asker(worker)->ask.caller, false};
+  outstanding_[train.trial] = {train.attempt, asker(worker)->ask.caller, false, clock_.now_s()};
   give(worker, {.trial = train.trial,
                 .attempt = train.attempt,
                 .seed = train.seed,

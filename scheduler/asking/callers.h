@@ -26,16 +26,11 @@
 #include "core/result.h"
 #include "encodings/study/study_config.h"
 #include "scheduler/asking/asked_trial.h"
+#include "scheduler/asking/caller_names.h"
 #include "scheduler/driver.h"
 #include "scheduler/pool.h"
 
 namespace detol::inline scheduler {
-
-// Returns the name of this process as a caller, for the ledger: "ask host/1234".
-std::string this_caller();
-
-// The caller whose trials wait for their values, however long that takes: the command line.
-inline constexpr std::string_view kNoCaller = "ask";
 
 struct Ask {
   int count = 1;
@@ -146,6 +141,7 @@ class Callers final : public Pool {
     int attempt = 0;
     std::string caller;
     bool is_adopted = false;  // an earlier process gave it
+    double since_s = 0;       // when it was given, or reported last
   };
   using Asks = std::list<Pending>;
 
@@ -155,6 +151,8 @@ class Callers final : public Pool {
   void take(Told told, Answer<TrialState> answer);
   Result<Outstanding*> find(TrialId trial, int attempt);
   Result<void> check(const std::vector<Metric>& metrics) const;
+  std::optional<std::string> what_diverged(const std::vector<Metric>& metrics) const;
+  Result<PoolEvent> event_of(Told told, int attempt) const;
   bool is_best(const TrialRecord& trial, const std::vector<Metric>& metrics) const;
   Asks::iterator asker(int worker);
   void answer(Asks::iterator ask);
