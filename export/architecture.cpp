@@ -13,7 +13,6 @@ namespace detol::inline exporting {
 namespace {
 
 using nlohmann::json;
-using nlohmann::ordered_json;
 
 constexpr double kMostNumbers = 1u << 28;
 
@@ -149,23 +148,6 @@ class Reader {
 };
 
 }  // namespace
-
-ordered_json layer_json(const Network& network, NodeId id) {
-  const Node& node = network.nodes()[id];
-  ordered_json layer = {
-      {"name", node.name}, {"op", to_text(node.layer.kind)}, {"inputs", ordered_json::array()}};
-  for (NodeId input : node.inputs) layer["inputs"].push_back(network.nodes()[input].name);
-  for (const auto& [name, value] : settings_of(node.layer))
-    layer[name] = name == "function" ? ordered_json(value) : ordered_json::parse(value);
-  layer["shape"] = {node.shape.channels, node.shape.height, node.shape.width};
-  return layer;
-}
-
-ordered_json architecture_json(const Network& network) {
-  ordered_json layers = ordered_json::array();
-  for (NodeId id = 0; id < network.nodes().size(); ++id) layers.push_back(layer_json(network, id));
-  return layers;
-}
 
 Result<Network> network_from(const json& architecture) {
   if (!architecture.is_array() || architecture.empty())

@@ -1,22 +1,14 @@
 #pragma once
 
-// Architecture: a network as JSON and back. Private to this folder.
-//
-//   [{"name": "input", "op": "input", "inputs": [], "shape": [3, 32, 32]},
-//    {"name": "conv1", "op": "conv", "inputs": ["input"], "channels": 16, "kernel": 3,
-//     "shape": [16, 32, 32]}, ...]
-//
-// in topological order, the input first, the output last; a setting that is absent has the
-// default of encodings/network/layer.h.
+// Architecture: a network from its list of layers in JSON (encodings/network/layer_json.h).
+// Private to this folder.
 
 #include <nlohmann/json.hpp>
 
+#include "encodings/network/layer_json.h"
 #include "encodings/network/network.h"
 
 namespace detol::inline exporting {
-
-nlohmann::ordered_json layer_json(const Network& network, NodeId id);
-nlohmann::ordered_json architecture_json(const Network& network);
 
 // Builds the network of such a list. Errors (kInput): a malformed list, an unknown layer, shapes
 // that the layers' rules do not give, a network too large to run (check_size).

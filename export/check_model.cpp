@@ -95,9 +95,7 @@ Result<void> check_threshold(const Model& model) {
               "a threshold is of two classes or of labels, and the model has neither");
 }
 
-}  // namespace
-
-Result<void> check_model(const Model& model) {
+Result<void> check_weights(const Model& model) {
   const std::vector<NetworkParameter> parameters = model.network.parameters();
   if (model.weights.size() != parameters.size()) {
     return fail(ErrorCode::kInput, fmt::format("{} tensors for a network of {}",
@@ -105,6 +103,13 @@ Result<void> check_model(const Model& model) {
   }
   for (std::size_t i = 0; i < parameters.size(); ++i)
     DETOL_TRY(check_tensor(model.weights[i], parameters[i]));
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_model(const Model& model, bool needs_weights) {
+  if (needs_weights || !model.weights.empty()) DETOL_TRY(check_weights(model));
   DETOL_TRY(check_preparation(model));
   DETOL_TRY(check_shares(model));
   DETOL_TRY(check_classes(model));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "encodings/network/layer_json.h"
 #include "export/formats.h"
 
 namespace detol::inline exporting {

@@ -14,24 +14,26 @@ namespace detol::inline exporting {
 namespace {
 
 Error as_export(const Error& error) {
-  return {ErrorCode::kExport, error.message};
+  Error mapped = error;
+  mapped.code = ErrorCode::kExport;
+  return mapped;
 }
 
 using Render = Result<std::string> (*)(const Model&);
 using Compare = Result<void> (*)(std::string_view, const Model&);
 
-template <Render render>
+template <Render render, bool needs_weights = true>
 Result<void> write(const Model& model, const std::filesystem::path& path) {
-  DETOL_TRY(check_model(model).map_error(as_export));
+  DETOL_TRY(check_model(model, needs_weights).map_error(as_export));
   DETOL_ASSIGN(const std::string bytes, render(model));
   return write_file_durably(path, bytes).map_error(as_export);
 }
 
 // Reads a file back and compares it with the model, at last byte by byte, since equal models give
 // equal bytes.
-template <Render render, Compare compare>
+template <Render render, Compare compare, bool needs_weights = true>
 Result<void> verify(const Model& model, const std::filesystem::path& path) {
-  DETOL_TRY(check_model(model).map_error(as_export));
+  DETOL_TRY(check_model(model, needs_weights).map_error(as_export));
   DETOL_ASSIGN(const std::string bytes, read_file(path).map_error(as_export));
   if (const Result<void> compared = compare(bytes, model); !compared) {
     return fail(ErrorCode::kExport,
@@ -68,40 +70,20 @@ constexpr std::array kExporters = {
     ExporterRow{"pytorch", "a state_dict, and the class that loads it", ".pt",
                 write<pytorch_weights>, verify<pytorch_weights, compare_pytorch_weights>},
     ExporterRow{"pytorch", "a class to read and edit, which loads the state_dict", ".py",
-                write<pytorch_source>, verify<pytorch_source, compare_pytorch_source>},
+                write<pytorch_source, false>, verify<pytorch_source, compare_pytorch_source, false>,
+                nullptr, false},
     ExporterRow{"json", "layers, shapes, costs, hyperparameters and metrics, readable", ".json",
-                write<json_bytes>, verify<json_bytes, compare_json>},
-    ExporterRow{"dot", "the graph of layers, for Graphviz", ".dot", write<dot_bytes>,
-                verify<dot_bytes, compare_dot>},
-    ExporterRow{"svg", "the same as a picture, drawn by Graphviz", ".svg", write<svg_bytes>,
-                verify<svg_bytes, compare_svg>, why_no_svg},
+                write<json_bytes, false>, verify<json_bytes, compare_json, false>, nullptr, false},
+    ExporterRow{"dot", "the graph of layers, for Graphviz", ".dot", write<dot_bytes, false>,
+                verify<dot_bytes, compare_dot, false>, nullptr, false},
+    ExporterRow{"svg", "the same as a picture, drawn by Graphviz", ".svg", write<svg_bytes, false>,
+                verify<svg_bytes, compare_svg, false>, why_no_svg, false},
 };
 
 }  // namespace
 
 std::span<const ExporterRow> exporters() {
   return kExporters;
-}
-
-std::vector<std::pair<std::string, std::string>> settings_of(const Layer& layer) {
-  const Layer plain{.kind = layer.kind};
-  std::vector<std::pair<std::string, std::string>> settings;
-  const auto number = [&](const char* name, auto value, auto usual) {
-    if (value != usual) settings.emplace_back(name, fmt::format("{}", value));
-  };
-  number("channels", layer.channels, plain.channels);
-  number("kernel", layer.kernel, plain.kernel);
-  number("kernel_height", layer.kernel_height, plain.kernel_height);
-  number("stride", layer.stride, plain.stride);
-  number("groups", layer.groups, plain.groups);
-  number("dilation", layer.dilation, plain.dilation);
-  number("bias", layer.bias, plain.bias);
-  if (layer.kind == LayerKind::kActivation)
-    settings.emplace_back("function", std::string(to_text(layer.activation)));
-  number("rate", layer.rate, plain.rate);
-  number("scale", layer.scale, plain.scale);
-  number("zero_point", layer.zero_point, plain.zero_point);
-  return settings;
 }
 
 }  // namespace detol::inline exporting

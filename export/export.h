@@ -53,9 +53,9 @@ struct CheckLogits {
 
 struct Model {
   Network network;
-  Weights weights;                                        // in the order of network.parameters()
-  std::vector<float> mean;                                // per input channel, of pixels in [0, 1]
-  std::vector<float> deviation;                           // per input channel, positive
+  Weights weights;               // in the order of network.parameters(); none: it is not trained
+  std::vector<float> mean;       // per input channel, of pixels in [0, 1]
+  std::vector<float> deviation;  // per input channel, positive
   std::vector<std::string> class_names;                   // empty if the data has none
   std::map<std::string, std::string> properties;          // study, trial, data, ...
   std::vector<std::pair<std::string, Value>> parameters;  // the genome's choices
@@ -97,6 +97,8 @@ struct ExporterRow {
 
   // Returns why this machine cannot write it, in one line; empty if it can. Null: any can.
   std::string (*why_not)() = nullptr;
+
+  bool needs_weights = true;  // else it writes models that are not trained, too
 };
 
 // Returns every file detol writes; rows of one format follow each other.

@@ -15,7 +15,7 @@ Result<std::string> safetensors_bytes(const Model& model);
 Result<std::string> json_bytes(const Model& model);
 Result<std::string> dot_bytes(const Model& model);
 Result<std::string> svg_bytes(const Model& model);
-std::string why_no_svg();  // ExporterRow::why_not
+std::string why_no_svg();                                 // ExporterRow::why_not
 Result<std::string> pytorch_source(const Model& model);   // model.py
 Result<std::string> pytorch_weights(const Model& model);  // model.pt
 
@@ -31,7 +31,7 @@ Result<void> compare_pytorch_weights(std::string_view bytes, const Model& model)
 
 // Checks what the formats rely on: every tensor has its layer's name, shape and finite numbers, the
 // normalisation the input's channels. Errors: kInput.
-Result<void> check_model(const Model& model);
+Result<void> check_model(const Model& model, bool needs_weights = true);
 
 // Checks that two models have one network (by its canonical hash), the same metadata and equal
 // tensors, and that `read` computes the check logits of `scored`, if it has any, from the same
@@ -41,8 +41,5 @@ Result<void> compare_models(const Model& scored, const Model& read);
 
 // Checks that logits are those of the check, up to rounding. Errors (kExport) name the image.
 Result<void> compare_logits(const CheckLogits& check, const std::vector<float>& logits);
-
-// Returns a layer's own settings by the names of its fields: {"kernel", "3"}, {"stride", "2"}.
-std::vector<std::pair<std::string, std::string>> settings_of(const Layer& layer);
 
 }  // namespace detol::inline exporting

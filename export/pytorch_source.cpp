@@ -90,27 +90,32 @@ std::string origin_of(const Model& model) {
          facts("metrics", metrics);
 }
 
+bool is_trained(const Model& model) {
+  return !model.weights.empty();
+}
+
 std::string docstring_of(const Model& model) {
   constexpr std::string_view kForm = R"("""A {} network, found by detol {}.
 
 input: {}, here ({}); the normalisation is inside
 output: {}, here (N, {})
 {}{}
-    model = load()           # the weights are in the .pt file beside this one
+    model = {}
     {} = model(inputs)
 """
 )";
+  const std::string_view making =
+      is_trained(model) ? "load()           # the weights are in the .pt file beside this one"
+                        : "Model()          # with initial weights of PyTorch, to train";
   const std::string_view meaning = input_meaning(model);
   return fmt::format(
       kForm, row_of(model.task).name, DETOL_VERSION, meaning.substr(0, meaning.find(", N x ")),
       batch_of(model, "N"), output_meaning(model), model.network.output().shape.elements(),
       model.class_names.empty() ? "" : "classes: CLASSES, in the order of the outputs\n",
-      origin_of(model), output_name(model));
+      origin_of(model), making, output_name(model));
 }
 
 constexpr std::string_view kImports = R"(
-import pathlib
-
 import torch
 from torch import nn
 
@@ -162,11 +167,12 @@ Result<std::string> pytorch_source(const Model& model) {
     return fail(ErrorCode::kExport,
                 "an ensemble is not written for PyTorch; take --to onnx or safetensors");
   std::string text = docstring_of(model);
+  if (is_trained(model)) text += "\nimport pathlib\n";
   text += kImports;
   if (!model.class_names.empty()) text += constant("CLASSES", literals_of(model.class_names));
   text += constant("MEAN", literals_of(model.mean));
   text += constant("DEVIATION", literals_of(model.deviation));
-  return text + class_of(model) + loading_of(model);
+  return text + class_of(model) + (is_trained(model) ? loading_of(model) : "");
 }
 
 Result<void> compare_pytorch_source(std::string_view bytes, const Model& model) {
