@@ -57,18 +57,15 @@ Result<Candidate> with_network(Candidate candidate, Network network) {
 
 tl::expected<Candidate, Refused> StudyConfig::candidate(const Genome& genome,
                                                         const Task& task) const {
-  if (!trains()) {
-    Candidate made;
-    if (ends_by_itself()) made.recipe.epochs = max_epochs;
-    return made;
-  }
+  Candidate made;
+  if (ends_by_itself()) made.recipe.epochs = max_epochs;
+  if (!has_networks()) return made;
   const json file = resolved(*template_, genome);
   const EncodingRow& row = *find_row(encodings(), encoding);
-  Result<Network> network = row.decode(file.at("architecture"), task);
+  Result<Network> network = row.decode(file.at("architecture"), network_task.value_or(task));
   if (!network) return tl::unexpected(Refused{Cause::kInvalid, network.error().message});
-  Candidate made;
   made.network = *std::move(network);
-  made.recipe = recipe_of(file, task.kind);
+  if (trains()) made.recipe = recipe_of(file, task.kind);
   const Result<Cost> cost = cost_of(made.network);
   if (!cost) return tl::unexpected(Refused{Cause::kTooLarge, cost.error().message});
   made.cost = *cost;
@@ -95,7 +92,7 @@ std::vector<std::string> StudyConfig::table_key(const Genome& genome) const {
 
 std::vector<std::pair<std::string, Value>> StudyConfig::parameters(const Genome& genome) const {
   std::vector<std::pair<std::string, Value>> values;
-  const json all = resolved(template_->at("parameters"), genome);
+  const json all = resolved(section_of(*template_, "parameters"), genome);
   for (const auto& [name, value] : all.items()) values.emplace_back(name, value_from(value));
   return values;
 }

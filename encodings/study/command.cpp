@@ -92,6 +92,15 @@ std::vector<std::string> filled_in(std::span<const std::string> arguments,
   return filled;
 }
 
+bool has_placeholder(const CommandConfig& command, std::string_view name) {
+  const auto has_it = [&](const std::string& argument) {
+    return std::ranges::any_of(parts_of(argument), [&](const Part& part) {
+      return part.is_placeholder && part.text == name;
+    });
+  };
+  return std::ranges::any_of(command.run, has_it) || std::ranges::any_of(command.resume, has_it);
+}
+
 Result<void> check_placeholders(std::string_view argument,
                                 std::span<const std::string_view> parameters) {
   std::vector<std::string_view> known(parameters.begin(), parameters.end());

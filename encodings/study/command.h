@@ -5,10 +5,13 @@
 // trainer/command.h runs it.
 //
 // An argument may have placeholders: {lr}, the value of a parameter; {study}, {seed}, {trial.id},
-// {trial.dir}, {trial.checkpoint}, {budget.epochs}, {ranks}. {{lr}} stands for the text {lr};
+// {trial.dir}, {trial.checkpoint}, {budget.epochs}, {ranks}; where the study has an architecture,
+// the files {network.json}, {network.py} and {network.onnx}. {{lr}} stands for the text {lr};
 // braces around anything that is no name are what they are. An argument with the placeholder of an
 // inactive parameter is left out, and so is a plain option before it ("--momentum").
 
+#include <array>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -44,6 +47,17 @@ struct CommandConfig {
 
 // The epochs of a candidate whose program says when it has ended.
 inline constexpr int kEndless = 1'000'000'000;
+
+// The files of a trial's folder that say what its network is, and their placeholders.
+inline constexpr std::array<std::string_view, 3> kNetworkFiles = {"network.json", "network.py",
+                                                                  "network.onnx"};
+inline constexpr std::string_view kOnnxFile = kNetworkFiles[2];
+
+// The largest extent of what a network reads, and the most outputs that it has.
+inline constexpr std::int64_t kMostExtent = 1 << 20;
+
+// Returns whether an argument of the command has this placeholder.
+bool has_placeholder(const CommandConfig& command, std::string_view name);
 
 struct StopSignalRow {
   std::string_view name;

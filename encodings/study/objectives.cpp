@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/table.h"
+#include "encodings/study/json_values.h"
 #include "encodings/study/study_fields.h"
 
 namespace detol::inline encoding {
@@ -21,7 +22,8 @@ class ListReader {
   ListReader(std::string_view name, const YamlNode& nodes, const YamlSource& source,
              StudyConfig& study)
       : name_(name), nodes_(nodes), source_(source), study_(study), known_(own_metrics_of(study)) {
-    if (study.trains()) known_.insert(known_.end(), kCostMetrics.begin(), kCostMetrics.end());
+    const auto costs = known_costs(study);
+    known_.insert(known_.end(), costs.begin(), costs.end());
   }
 
   // Checks the item's metric, and reads how it is measured.
@@ -105,8 +107,10 @@ Result<void> read_list_of_objectives(const json& list, const YamlNode& nodes,
 }
 
 // A limit on what follows from the network refuses a candidate before it is trained, too.
-void tighten(Constraints& constraints, const MetricConstraint& one) {
-  if (!one.high) return;
+void tighten(StudyConfig& study, const MetricConstraint& one) {
+  const auto costs = known_costs(study);
+  if (!one.high || std::ranges::find(costs, one.metric) == costs.end()) return;
+  Constraints& constraints = study.constraints;
   if (one.metric == "params") constraints.max_params = std::min(constraints.max_params, *one.high);
   if (one.metric == "flops") constraints.max_flops = std::min(constraints.max_flops, *one.high);
   if (one.metric == "memory") constraints.max_memory = std::min(constraints.max_memory, *one.high);
@@ -124,7 +128,7 @@ Result<void> read_list_of_constraints(const json& list, const YamlNode& nodes,
       return reader.error(i, "max", "a constraint needs 'min', 'max' or both");
     if (one.low && one.high && *one.low > *one.high)
       return reader.error(i, "min", fmt::format("{} is above max, {}", *one.low, *one.high));
-    if (study.trains()) tighten(study.constraints, one);
+    tighten(study, one);
     study.metric_constraints.push_back(std::move(one));
   }
   return {};
@@ -146,16 +150,34 @@ Result<void> read_objectives(const json& file, const YamlNode& tree, const YamlS
                                   study);
 }
 
+Constraints limits_of(const json& architecture) {
+  Constraints limits;
+  const json& written = section_of(architecture, "constraints");
+  limits.max_params = written.value("max_params", limits.max_params);
+  limits.max_flops = written.value("max_flops", limits.max_flops);
+  limits.max_memory = written.value("max_memory", limits.max_memory);
+  return limits;
+}
+
 bool weighs(const StudyConfig& config, std::string_view metric) {
   const auto is_it = [metric](const auto& one) { return one.metric == metric; };
   return std::ranges::any_of(config.objectives, is_it) ||
          std::ranges::any_of(config.metric_constraints, is_it);
 }
 
+std::span<const std::string_view> known_costs(const StudyConfig& config) {
+  const std::span<const std::string_view> all = kCostMetrics;
+  return config.trains() ? all : all.first(config.has_networks() ? 2 : 0);
+}
+
+std::vector<std::string_view> reported_metrics(const StudyConfig& config) {
+  return own_metrics_of(config);
+}
+
 std::vector<std::string_view> metric_names(const StudyConfig& config) {
   std::vector<std::string_view> names = own_metrics_of(config);
-  for (std::string_view cost : kCostMetrics) {
-    if (config.trains() && weighs(config, cost)) names.push_back(cost);
+  for (std::string_view cost : known_costs(config)) {
+    if (weighs(config, cost)) names.push_back(cost);
   }
   if (!config.metric_constraints.empty()) names.push_back(kViolationMetric);
   return names;

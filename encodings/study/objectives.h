@@ -1,6 +1,6 @@
 #pragma once
 
-// Reads `objectives` and `constraints` of a space file: what trials are compared by.
+// Reads `objectives` and `constraints` of a space file: what trials are compared by, and limits.
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -14,5 +14,8 @@ namespace detol::inline encoding {
 // REQUIRES: the rest of the study was read. Errors (kInput): with the place.
 Result<void> read_objectives(const nlohmann::json& file, const YamlNode& tree,
                              const YamlSource& source, StudyConfig& study);
+
+// Returns the limits in the `constraints` of an architecture.
+Constraints limits_of(const nlohmann::json& architecture);
 
 }  // namespace detol::inline encoding

@@ -96,9 +96,17 @@ class StudyLoader {
     for (const char* key : {"command", "external"}) {
       if (tree_.find(key) != nullptr) return read_untrained_section(reader, key);
     }
+    return read_with_architecture(reader, study_fields());
+  }
+
+  // Reads a file that may have an architecture; one without may need parameters.
+  Result<json> read_with_architecture(SchemaReader& reader, std::span<const Field> own,
+                                      bool needs_parameters = false) {
     DETOL_ASSIGN(const std::vector<Field> inner, encoding_fields());
-    std::vector<Field> fields(study_fields().begin(), study_fields().end());
+    std::vector<Field> fields(own.begin(), own.end());
     std::ranges::find(fields, "architecture", &Field::key)->children = inner;
+    if (needs_parameters)
+      std::ranges::find(fields, "parameters", &Field::key)->required = study_.encoding.empty();
     return reader.section(tree_, fields, "");
   }
 
@@ -113,18 +121,13 @@ class StudyLoader {
 
   Result<json> read_table_section(SchemaReader& reader) {
     DETOL_TRY(none_of({"data", "training"}, "'table', whose candidates are not trained"));
-    DETOL_ASSIGN(const std::vector<Field> inner, encoding_fields());
-    std::vector<Field> fields(table_study_fields().begin(), table_study_fields().end());
-    std::ranges::find(fields, "architecture", &Field::key)->children = inner;
-    return reader.section(tree_, fields, "");
+    return read_with_architecture(reader, table_study_fields());
   }
 
   Result<json> read_untrained_section(SchemaReader& reader, std::string_view key) {
-    DETOL_TRY(none_of(
-        {"data", "architecture", "training"},
-        fmt::format("'{}', where detol trains nothing; put choices under 'parameters'", key)));
-    return reader.section(tree_,
-                          key == "command" ? command_study_fields() : external_study_fields(), "");
+    DETOL_TRY(none_of({"data", "training"}, fmt::format("'{}': detol trains nothing", key)));
+    const auto own = key == "command" ? command_study_fields() : external_study_fields();
+    return read_with_architecture(reader, own, /*needs_parameters=*/true);
   }
 
   Result<json> read_function_section(SchemaReader& reader, const YamlNode& function) {
@@ -187,18 +190,24 @@ class StudyLoader {
 
   Result<void> read_command(const SchemaReader& reader, json& file) {
     DETOL_ASSIGN(study_.command, read_command_config(tree_, file, source_));
-    return read_steps(reader, file, study_.command->steps, file["command"]);
+    return read_steps(reader, file, study_.command->steps, "command");
   }
 
   Result<void> read_external(const SchemaReader& reader, json& file) {
     study_.external = ExternalConfig{.steps = file["external"].value("steps", 0)};
-    return read_steps(reader, file, study_.external->steps, file["external"]);
+    return read_steps(reader, file, study_.external->steps, "external");
   }
 
-  Result<void> read_steps(const SchemaReader& reader, json& file, int steps, const json& section) {
+  Result<void> read_steps(const SchemaReader& reader, json& file, int steps, const char* section) {
     study_.max_epochs = steps > 0 ? steps : kEndless;
-    study_.keep = section.value("keep", "best") == "best" ? Keep::kBest : Keep::kLast;
-    DETOL_TRY(read_space(reader, file, {}));
+    study_.keep = file[section].value("keep", "best") == "best" ? Keep::kBest : Keep::kLast;
+    DETOL_ASSIGN(study_.network_task, read_network_task(tree_, file, section, source_));
+    Implied implied;
+    if (study_.network_task) {
+      study_.constraints = limits_of(file.at("architecture"));
+      DETOL_ASSIGN(implied, implied_choices(file.at("architecture")));
+    }
+    DETOL_TRY(read_space(reader, file, std::move(implied)));
     keep_template(file);
     return {};
   }
@@ -214,10 +223,7 @@ class StudyLoader {
   }
 
   Result<void> read_training(const SchemaReader& reader, json& file) {
-    const json& limits = section_of(file.at("architecture"), "constraints");
-    study_.constraints.max_params = limits.value("max_params", study_.constraints.max_params);
-    study_.constraints.max_flops = limits.value("max_flops", study_.constraints.max_flops);
-    study_.constraints.max_memory = limits.value("max_memory", study_.constraints.max_memory);
+    study_.constraints = limits_of(file.at("architecture"));
     const json& data = file.at("data");
     study_.data = data_config_from(data);
     DETOL_TRY(path_or_source(data, "data"));
@@ -331,8 +337,7 @@ class StudyLoader {
     study_.initial_trials_at = place_of({"search", "initial_trials"});
     study_.data_format_at = place_of({"data", "format"});
     const char* data = study_.table ? "table" : "data";
-    const bool has_path = !study_.data_path().empty();
-    study_.data_path_at = has_path ? place_of({data, "path"}) : place_of({data});
+    study_.data_path_at = study_.data_path().empty() ? place_of({data}) : place_of({data, "path"});
     study_.budget_at = place_of({"budget"});
     study_.precision_at = place_of({"training", "precision"});
   }

@@ -23,6 +23,7 @@
 #include "encodings/network/cost.h"
 #include "encodings/network/network.h"
 #include "encodings/network/picture_fit.h"
+#include "encodings/network/task.h"
 #include "encodings/schema/schema.h"
 #include "encodings/space/space.h"
 #include "encodings/space/trial.h"
@@ -96,8 +97,9 @@ struct ExternalConfig {
   int steps = 0;  // of a whole trial, as they report them; 0: until it is told
 };
 
-// Candidate is a decoded genome, once the data is known. The candidate of a function or a table has
-// no network, no cost, and one epoch; that of a command, or an external one, its steps as epochs.
+// Candidate is a decoded genome, once the data is known. Without a network (has_networks) it has no
+// cost. The candidate of a function or a table has one epoch; that of a command, or an external
+// one, its steps as epochs.
 struct Candidate {
   Network network;
   Recipe recipe;
@@ -130,6 +132,8 @@ class StudyConfig {
   std::optional<TableConfig> table;        // likewise
   std::optional<CommandConfig> command;    // likewise
   std::optional<ExternalConfig> external;  // likewise
+  // What a command or whoever asks needs of its networks; nullopt: it has none.
+  std::optional<Task> network_task = {};
   DataConfig data;
   std::string encoding;  // architecture.type
   Constraints constraints;
@@ -177,6 +181,9 @@ class StudyConfig {
   // False if candidates are looked up or computed: there is nothing to train or to export.
   bool trains() const { return !function && !table && !command && !external; }
 
+  // True if candidates are networks, trained by detol or by others.
+  bool has_networks() const { return trains() || network_task.has_value(); }
+
   // True if whoever evaluates a candidate says when that has ended.
   bool ends_by_itself() const { return command || external; }
 
@@ -210,18 +217,25 @@ class StudyConfig {
 // Returns the metrics that the study's trials report after every epoch; valid as long as `config`.
 std::vector<std::string_view> metric_names(const StudyConfig& config);
 
+// Returns the metrics that whoever evaluates a candidate reports; valid as long as `config`.
+std::vector<std::string_view> reported_metrics(const StudyConfig& config);
+
 // Returns the study's initial_trials as genomes. Errors: as Space::genome.
 Result<std::vector<Genome>> initial_genomes(const StudyConfig& config);
 
 // Returns whether the metric is an objective of the study, or constrained.
 bool weighs(const StudyConfig& config, std::string_view metric);
 
-// The metrics of what a network costs, which trials of a training report where the study weighs
-// them: its trainable parameters, the FLOPs of one forward pass of one image, the foreseen bytes of
-// its training, the measured seconds of one forward pass of latency_batch images, the seconds that
-// its training took so far, and the epochs after which it reached epochs_target.
+// The metrics of what a network costs, which trials have where the study weighs them: its trainable
+// parameters, the FLOPs of one forward pass of one image, the foreseen bytes of its training, the
+// measured seconds of one forward pass of latency_batch images, the seconds that its training took
+// so far, and the epochs after which it reached epochs_target.
 inline constexpr std::array<std::string_view, 6> kCostMetrics = {
     "params", "flops", "memory", "latency", "train_time", "epochs_to_target"};
+
+// Returns those of kCostMetrics that detol knows of the study's trials by itself: all where it
+// trains them, the first two of networks that others train.
+std::span<const std::string_view> known_costs(const StudyConfig& config);
 
 // The metric by which trials of a study with metric_constraints report how far they break them.
 inline constexpr std::string_view kViolationMetric = "constraint_violation";

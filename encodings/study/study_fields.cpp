@@ -134,6 +134,11 @@ constexpr std::array<Words, 2> kKept = {"best", "last"};
 
 constexpr std::array<Words, 2> kBound = {"cores", "none"};
 
+// What the networks of a command or an external study read and give; network_task_of checks it.
+constexpr Field kInput = {.key = "input", .kind = kFree};
+constexpr Field kOutputs = {.key = "outputs", .kind = kInt, .low = 1, .high = kMostExtent};
+constexpr Field kTask = {.key = "task", .kind = kWord, .words = kTaskNames};
+
 constexpr std::array kCommand = {Field{.key = "run", .kind = kFree, .required = true},
                                  Field{.key = "resume", .kind = kFree},
                                  Field{.key = "launch", .kind = kFree},
@@ -144,14 +149,18 @@ constexpr std::array kCommand = {Field{.key = "run", .kind = kFree, .required = 
                                  Field{.key = "prints", .kind = kTexts},
                                  Field{.key = "environment", .kind = kTexts},
                                  Field{.key = "success", .kind = kInts, .low = 0, .high = 255},
-                                 Field{.key = "stop", .kind = kSection, .children = kStop}};
+                                 Field{.key = "stop", .kind = kSection, .children = kStop},
+                                 kInput,
+                                 kOutputs,
+                                 kTask};
 
 constexpr std::array kCommandStudy = {
     kVersion,
     kName,
     kSeed,
     Field{.key = "command", .kind = kSection, .required = true, .children = kCommand},
-    Field{.key = "parameters", .kind = kChoices, .required = true},
+    Field{.key = "architecture", .kind = kSection},
+    Field{.key = "parameters", .kind = kChoices},
     Field{.key = "objectives", .kind = kList, .required = true, .children = kObjective},
     kMetricConstraints,
     kSearchKey,
@@ -159,14 +168,16 @@ constexpr std::array kCommandStudy = {
     kResourcesKey};
 
 constexpr std::array kExternal = {Field{.key = "steps", .kind = kInt, .low = 1, .high = kEndless},
-                                  Field{.key = "keep", .kind = kWord, .words = kKept}};
+                                  Field{.key = "keep", .kind = kWord, .words = kKept}, kInput,
+                                  kOutputs, kTask};
 
 constexpr std::array kExternalStudy = {
     kVersion,
     kName,
     kSeed,
     Field{.key = "external", .kind = kSection, .required = true, .children = kExternal},
-    Field{.key = "parameters", .kind = kChoices, .required = true},
+    Field{.key = "architecture", .kind = kSection},
+    Field{.key = "parameters", .kind = kChoices},
     Field{.key = "objectives", .kind = kList, .required = true, .children = kObjective},
     kMetricConstraints,
     kSearchKey,
@@ -232,8 +243,10 @@ std::vector<std::string_view> own_metrics_of(const StudyConfig& config) {
   }
   if (config.ends_by_itself()) {
     std::vector<std::string_view> names;
-    const auto add = [&names](std::string_view metric) {
-      if (std::ranges::find(names, metric) == names.end()) names.push_back(metric);
+    const auto costs = known_costs(config);
+    const auto add = [&](std::string_view metric) {
+      const bool is_known = std::ranges::find(costs, metric) != costs.end();
+      if (!is_known && std::ranges::find(names, metric) == names.end()) names.push_back(metric);
     };
     for (const Objective& one : config.objectives) add(one.metric);
     for (const MetricConstraint& one : config.metric_constraints) add(one.metric);

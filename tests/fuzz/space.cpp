@@ -15,7 +15,7 @@ void use(const StudyConfig& study) {
   Rng rng(1);
   const Genome genome = study.space.sample(rng);
   promise(again->space.genome(genome.assignments()).has_value(), "a sample outside the space");
-  if (study.trains()) (void)study.candidate(genome, {{1, 28, 28}, 10});
+  if (study.has_networks()) (void)study.candidate(genome, {{1, 28, 28}, 10});
 }
 
 }  // namespace
