@@ -62,8 +62,8 @@ room(export                      core encodings/space encodings/network trainer/
 room(scheduler/pruners           core encodings/space encodings/study surrogate)
 room(scheduler                   core encodings/space encodings/network encodings/study knowledge
                                  search trainer/reports scheduler/pruners)
-room(scheduler/asking            core encodings/space encodings/study knowledge search
-                                 trainer/reports scheduler/pruners scheduler)
+room(scheduler/asking            core encodings/space encodings/network encodings/study knowledge
+                                 search trainer/reports scheduler/pruners scheduler)
 room(scheduler/monitor           core encodings/space scheduler)
 room(scheduler/processes         core encodings/study search trainer/collectives trainer/data
                                  trainer scheduler)

@@ -8,7 +8,7 @@
 //
 //   kind      key, 16 hexadecimal digits               payload, a JSON object
 //   dataset   the fingerprint of the data              trainer/data/meta_features.h
-//   network   the canonical hash of the network        scheduler/run/network_facts.h
+//   network   the canonical hash of the network        scheduler/network_facts.h
 //   host      a hash of what it is                     scheduler/run/run_facts.h
 //   run       a number that no other run has           scheduler/run/run_facts.h
 //   simulation  a hash of its settings                 scheduler/simulation/simulation.h

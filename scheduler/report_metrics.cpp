@@ -23,6 +23,18 @@ void set(event::Reported& report, std::string_view name, double value) {
 
 }  // namespace
 
+std::function<NamedMetrics(const Candidate&)> network_costs_of(const StudyConfig& config) {
+  if (!config.has_networks()) return nullptr;
+  const bool has_params = weighs(config, "params"), has_flops = weighs(config, "flops");
+  if (!has_params && !has_flops) return nullptr;
+  return [=](const Candidate& candidate) {
+    NamedMetrics costs;
+    if (has_params) costs.emplace_back("params", static_cast<double>(candidate.cost.params));
+    if (has_flops) costs.emplace_back("flops", static_cast<double>(candidate.cost.flops));
+    return costs;
+  };
+}
+
 void ReportMetrics::complete(event::Reported& report, double train_s,
                              const std::function<NamedMetrics()>& costs) {
   if (costs) {

@@ -17,6 +17,10 @@ namespace detol::inline scheduler {
 
 using NamedMetrics = std::vector<std::pair<std::string, double>>;
 
+// Returns a function that computes what the study weighs of the parameters and FLOPs of a
+// candidate; null if it weighs neither.
+std::function<NamedMetrics(const Candidate&)> network_costs_of(const StudyConfig& config);
+
 class ReportMetrics {
  public:
   // The config outlives this object.

@@ -27,6 +27,7 @@ class AskedTrial:
         seed: for everything random; below 2**31.
         steps: steps that earlier attempts of the trial have reported.
         folder: a folder of the trial's own; it may not exist.
+        architecture: the layers of its network, where the study has an architecture; else None.
         state: None, or, for a candidate that needs no evaluation, how its trial ended.
     """
 
@@ -37,6 +38,7 @@ class AskedTrial:
         self.seed: int = answer.get("seed", 0)
         self.steps: int = answer.get("steps", 0)
         self.folder = pathlib.Path(answer.get("folder", "."))
+        self.architecture: Optional[List[Dict[str, Any]]] = answer.get("architecture")
         self.state: Optional[str] = answer.get("state")
         self._study = study
         self._should_stop = False

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <optional>
 
 #include "core/json_numbers.h"
+#include "encodings/network/layer_json.h"
 
 namespace detol::inline scheduler {
 namespace {
@@ -54,6 +56,16 @@ Result<Integer> whole(const json& call, const char* key, Integer otherwise) {
   return bad(fmt::format("\"{}\" must be a whole number", key));
 }
 
+// Returns the objectives that a caller tells; detol knows the others of a network.
+std::vector<std::string> told_objectives(const StudyConfig& config) {
+  const auto told = reported_metrics(config);
+  std::vector<std::string> names;
+  for (const Objective& one : config.objectives) {
+    if (std::ranges::find(told, one.metric) != told.end()) names.push_back(one.metric);
+  }
+  return names;
+}
+
 Result<std::vector<Metric>> metrics_from(const json& values, const StudyConfig& config) {
   std::vector<Metric> metrics;
   if (values.is_object()) {
@@ -64,11 +76,12 @@ Result<std::vector<Metric>> metrics_from(const json& values, const StudyConfig& 
     return metrics;
   }
   const json list = values.is_array() ? values : json::array({values});
-  if (list.size() != config.objectives.size())
-    return bad(fmt::format("{} values for {} objectives", list.size(), config.objectives.size()));
+  const std::vector<std::string> names = told_objectives(config);
+  if (list.size() != names.size())
+    return bad(fmt::format("{} values for {} objectives", list.size(), names.size()));
   for (std::size_t i = 0; i < list.size(); ++i) {
     DETOL_ASSIGN(const double number, number_from(list[i]));
-    metrics.push_back({config.objectives[i].metric, number});
+    metrics.push_back({names[i], number});
   }
   return metrics;
 }
@@ -81,8 +94,17 @@ Json params_of(const StudyConfig& config, const Genome& genome) {
   return params;
 }
 
+// Returns what a trial's candidate is: its parameters, and the layers of its network if it has one.
+Json candidate_json(const StudyConfig& config, TrialId trial, const Genome& genome) {
+  Json answer = {{"trial", trial}, {"params", params_of(config, genome)}};
+  if (!config.has_networks()) return answer;
+  const auto candidate = config.candidate(genome, {});
+  if (candidate) answer["architecture"] = architecture_json(candidate->network);
+  return answer;
+}
+
 Json json_of(const StudyConfig& config, const AskedTrial& trial) {
-  Json answer = {{"trial", trial.trial}, {"params", params_of(config, trial.genome)}};
+  Json answer = candidate_json(config, trial.trial, trial.genome);
   if (trial.known) {
     answer["state"] = to_text(*trial.known);
     return answer;
@@ -254,10 +276,9 @@ class Call {
       Json values = Json::object();
       for (std::size_t i = 0; i < best->values.size(); ++i)
         values[config.objectives[i].metric] = json_of(best->values[i]);
-      answer(text_of({{"best",
-                       {{"trial", best->trial.id},
-                        {"params", params_of(config, best->trial.genome)},
-                        {"values", std::move(values)}}}}));
+      Json json = candidate_json(config, best->trial.id, best->trial.genome);
+      json["values"] = std::move(values);
+      answer(text_of({{"best", std::move(json)}}));
     });
     return {};
   }

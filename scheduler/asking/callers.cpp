@@ -7,17 +7,13 @@
 #include <cmath>
 
 #include "core/table.h"
+#include "scheduler/asking/told_metrics.h"
 
 namespace detol::inline scheduler {
 namespace {
 
 constexpr double kLookForLostS = 5;
 constexpr const char* kAnswerLost = "its caller has never heard of it";
-
-double value_in(const std::vector<Metric>& metrics, std::string_view name) {
-  const auto found = std::ranges::find(metrics, name, &Metric::name);
-  return found == metrics.end() ? std::nan("") : found->value;
-}
 
 }  // namespace
 
@@ -129,26 +125,6 @@ Result<Callers::Outstanding*> Callers::find(TrialId trial, int attempt) {
                               : fmt::format("is evaluated by worker {}", record->worker)));
 }
 
-// Checks that all metrics that the study weighs are there.
-Result<void> Callers::check(const std::vector<Metric>& metrics) const {
-  for (const std::string_view name : metric_names(config_)) {
-    if (name == kViolationMetric) continue;
-    if (std::ranges::find(metrics, name, &Metric::name) == metrics.end())
-      return fail(ErrorCode::kUsage, fmt::format("the metric {} is missing", name));
-  }
-  return {};
-}
-
-bool Callers::is_best(const TrialRecord& trial, const std::vector<Metric>& metrics) const {
-  if (config_.keep != Keep::kBest || trial.epochs == 0) return true;
-  double violation = 0;
-  for (const MetricConstraint& one : config_.metric_constraints)
-    violation += violation_of(one, value_in(metrics, one.metric));
-  if ((violation > 0) != trial.breaks_constraints) return trial.breaks_constraints;
-  const Objective& first = config_.objectives.front();
-  return is_better(first.direction, value_in(metrics, first.metric), trial.values.front());
-}
-
 // Returns why values fail their trial: an objective is no number.
 std::optional<std::string> Callers::what_diverged(const std::vector<Metric>& metrics) const {
   for (const Objective& objective : config_.objectives) {
@@ -159,7 +135,7 @@ std::optional<std::string> Callers::what_diverged(const std::vector<Metric>& met
 }
 
 void Callers::take(StepReport report, Answer<bool> answer) {
-  if (const auto is_there = check(report.metrics); !is_there)
+  if (const auto is_there = check_told(config_, report.metrics); !is_there)
     return answer(tl::unexpected(is_there.error()));
   const auto found = find(report.trial, report.attempt);
   if (!found) return answer(tl::unexpected(found.error()));
@@ -168,19 +144,20 @@ void Callers::take(StepReport report, Answer<bool> answer) {
   if (waiting != reports_.end() && waiting->first.first == report.trial)
     return this->report(std::move(report), std::move(answer));  // after the answer to that one
   Outstanding& one = **found;
+  const TrialRecord& trial = *state_->find(report.trial);
+  add_costs(config_, trial.trial.genome, report.metrics);
   if (auto why = what_diverged(report.metrics)) {
     return take({report.trial, one.attempt, Told::Failure{Cause::kDiverged, *std::move(why)}},
                 [answer = std::move(answer)](const Result<TrialState>& state) {
                   answer(state.map([](TrialState) { return true; }));
                 });
   }
-  const TrialRecord& trial = *state_->find(report.trial);
   const int step = report.step > 0 ? report.step : static_cast<int>(trial.epochs) + 1;
   const double now_s = clock_.now_s();
   EpochReport epoch{.epoch = step,
                     .metrics = std::move(report.metrics),
                     .train_s = now_s - std::exchange(one.since_s, now_s)};
-  epoch.is_best = is_best(trial, epoch.metrics);
+  epoch.is_best = is_best_told(config_, trial, epoch.metrics);
   reports_.emplace(std::pair(report.trial, step), std::move(answer));
   events_.push_back(
       message::Report{.trial = report.trial, .attempt = one.attempt, .report = std::move(epoch)});
@@ -205,7 +182,8 @@ Result<PoolEvent> Callers::event_of(Told told, int attempt) const {
                             told.trial));
   }
   auto& metrics = std::get<std::vector<Metric>>(told.outcome);
-  DETOL_TRY(check(metrics));
+  DETOL_TRY(check_told(config_, metrics));
+  add_costs(config_, state_->find(told.trial)->trial.genome, metrics);
   if (auto why = what_diverged(metrics))
     return ended({Evaluation::End::kFailed, Cause::kDiverged, *std::move(why)});
   return Scored{told.trial, attempt, std::move(metrics)};

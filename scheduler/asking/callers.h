@@ -150,10 +150,8 @@ class Callers final : public Pool {
   void take(StepReport report, Answer<bool> answer);
   void take(Told told, Answer<TrialState> answer);
   Result<Outstanding*> find(TrialId trial, int attempt);
-  Result<void> check(const std::vector<Metric>& metrics) const;
   std::optional<std::string> what_diverged(const std::vector<Metric>& metrics) const;
   Result<PoolEvent> event_of(Told told, int attempt) const;
-  bool is_best(const TrialRecord& trial, const std::vector<Metric>& metrics) const;
   Asks::iterator asker(int worker);
   void answer(Asks::iterator ask);
   void give(int worker, AskedTrial trial);

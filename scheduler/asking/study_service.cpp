@@ -16,7 +16,9 @@
 #include "knowledge/artefacts.h"
 #include "knowledge/ledger.h"
 #include "scheduler/driver.h"
+#include "scheduler/network_facts.h"
 #include "scheduler/pruners/pruner.h"
+#include "scheduler/report_metrics.h"
 #include "scheduler/warm_start.h"
 
 namespace detol::inline scheduler {
@@ -95,6 +97,7 @@ struct StudyService::Parts {
   std::vector<Event> events;  // of earlier runs; emptied after the replay
   std::unique_ptr<Searcher> searcher, fallback;
   std::unique_ptr<Pruner> pruner;
+  NetworkFacts networks;
   std::optional<Callers> callers;
   std::optional<Driver> driver;
   std::atomic<bool> is_closing = false;
@@ -123,9 +126,8 @@ Result<void> StudyService::Parts::open_ledger(const StudyServiceSettings& settin
     DETOL_ASSIGN(auto sources, choose_sources(*ledger, record, config));
     for (event::Source& source : sources) opening.emplace_back(std::move(source));
   }
-  opening.emplace_back(
-      event::StudyState{StudyPhase::kRunning, resolved.budget, system_clock().wall_s(), "",
-                        resolved.config});
+  opening.emplace_back(event::StudyState{StudyPhase::kRunning, resolved.budget,
+                                         system_clock().wall_s(), "", resolved.config});
   DETOL_TRY(ledger->append(record.id, opening));
   record.budget = resolved.budget;
   events.insert(events.end(), opening.begin(), opening.end());
@@ -157,6 +159,8 @@ Result<void> StudyService::Parts::make_driver(const StudyServiceSettings& settin
       .budget = budget,
       .folder = std::filesystem::absolute(artefact_folder(settings.storage, config.study)),
       .initial = std::move(initial),
+      .cost_metrics = network_costs_of(config),
+      .network_fact = [this](const Candidate& candidate) { return networks.describe(candidate); },
       .refits = is_simulated ? Refits::kAtOnce : Refits::kBeside,
       .asks = {.asks = is_simulated ? Asks::kAtOnce : Asks::kBeside,
                .fallback = is_simulated ? nullptr : fallback.get()}});

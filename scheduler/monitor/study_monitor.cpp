@@ -78,7 +78,7 @@ void StudyMonitor::take(const Event& event, bool is_now) {
 }
 
 void StudyMonitor::on(const event::Asked& asked, bool) {
-  has_network_ = has_network_ || !asked.arch_hash.empty();
+  has_network_ = has_network_ || !asked.identity.empty() || asked.inherits;
 }
 
 void StudyMonitor::on(const event::Started& started, bool is_now) {

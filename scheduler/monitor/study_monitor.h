@@ -81,7 +81,7 @@ class StudyMonitor {
   const double wall_offset_s_;
   std::vector<Track> tracks_;        // by trial
   std::optional<StudyPhase> phase_;  // of the study
-  bool has_network_ = false;
+  bool has_network_ = false;  // that detol trains
   struct Moment {
     double now_s = 0;
     std::vector<Meter> meters;

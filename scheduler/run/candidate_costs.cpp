@@ -1,9 +1,9 @@
 #include "scheduler/run/candidate_costs.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
+#include "scheduler/report_metrics.h"
 #include "trainer/training_memory.h"
 
 namespace detol::inline scheduler {
@@ -22,12 +22,8 @@ double bytes_of(const Candidate& candidate) {
   return kept + params * sizeof(float) + std::max(0.0, all - kept) / 2;
 }
 
-constexpr std::array<std::string_view, 3> kOfNetwork = {"params", "flops", "memory"};
-
 // Returns nullopt if the memory cannot be planned.
-std::optional<double> cost_of(const Candidate& candidate, std::string_view metric) {
-  if (metric == "params") return static_cast<double>(candidate.cost.params);
-  if (metric == "flops") return static_cast<double>(candidate.cost.flops);
+std::optional<double> planned_bytes(const Candidate& candidate) {
   const auto planned = with_training_memory(candidate, {});
   return planned ? std::optional(bytes_of(*planned)) : std::nullopt;
 }
@@ -45,20 +41,15 @@ Refuse refuse_beyond_constraints(const StudyConfig& config) {
 
 ForeseenBytes foreseen_bytes_of(const StudyConfig& config) {
   if (!config.trains()) return nullptr;
-  return [](const Candidate& candidate) { return cost_of(candidate, "memory").value_or(0); };
+  return [](const Candidate& candidate) { return planned_bytes(candidate).value_or(0); };
 }
 
 CostMetrics cost_metrics_of(const StudyConfig& config) {
-  std::vector<std::string_view> wanted;
-  for (const std::string_view metric : kOfNetwork) {
-    if (config.trains() && weighs(config, metric)) wanted.push_back(metric);
-  }
-  if (wanted.empty()) return nullptr;
-  return [wanted](const Candidate& candidate) {
-    std::vector<std::pair<std::string, double>> costs;
-    for (const std::string_view metric : wanted) {
-      if (const auto value = cost_of(candidate, metric)) costs.emplace_back(metric, *value);
-    }
+  CostMetrics of_network = network_costs_of(config);
+  if (!config.trains() || !weighs(config, "memory")) return of_network;
+  return [of_network](const Candidate& candidate) {
+    NamedMetrics costs = of_network ? of_network(candidate) : NamedMetrics();
+    if (const auto bytes = planned_bytes(candidate)) costs.emplace_back("memory", *bytes);
     return costs;
   };
 }

@@ -37,10 +37,11 @@ class AskLines : public ::testing::Test {
  protected:
   AskLines() { open(); }
 
-  void open(std::vector<TrialId> own = {}, const std::string& budget = "") {
+  void open(std::vector<TrialId> own = {}, const std::string& budget = "",
+            std::string_view space = kSpace) {
     service_.reset();
     auto opened = StudyService::open(
-        load_study_config(kSpace, "space").value(),
+        load_study_config(space, "space").value(),
         {.storage = folder_.path() / "detol.db", .budget = budget, .own = std::move(own)});
     ASSERT_TRUE(opened) << opened.error().message;
     service_ = *std::move(opened);
@@ -70,6 +71,32 @@ TEST_F(AskLines, AnAskGivesAllThatAnEvaluationNeeds) {
   EXPECT_LT(trial.at("seed"), std::int64_t{1} << 31);
   EXPECT_EQ(trial.at("params").at("batch"), 32) << "single values belong to every candidate";
   EXPECT_TRUE(trial.at("params").at("x").is_number_float());
+}
+
+TEST_F(AskLines, ATrialOfANetworkHasItsLayersAndItsCosts) {
+  std::string space(kSpace);
+  const std::string_view external = "external: {}",
+                         objective = "{metric: loss, direction: minimize}";
+  space.replace(space.find(external), external.size(),
+                "external: {input: [3, 8, 8], outputs: 4}\n"
+                "architecture: {type: chain, stages: [{depth: {type: int, low: 1, high: 3}, block: "
+                "{op: conv, kernel: 3}}]}");
+  space.replace(space.find(objective), objective.size(),
+                std::string(objective) + ", {metric: params, direction: minimize}");
+  space.replace(space.find("study: s"), 8, "study: n");
+  open({}, "", space);
+  const json trial = ask(R"({"ask": 1})").at("trials").at(0);
+  const json& layers = trial.at("architecture");
+  EXPECT_EQ(
+      layers.front(),
+      json({{"name", "input"}, {"op", "input"}, {"inputs", json::array()}, {"shape", {3, 8, 8}}}));
+  EXPECT_EQ(layers.back().at("channels"), 4);
+  EXPECT_FALSE(trial.at("params").contains("architecture.stages[0].depth"));
+  EXPECT_EQ(ask(R"({"report": 0, "step": 1, "values": 0.7})"), json({{"stop", false}}));
+  EXPECT_EQ(ask(R"({"tell": 0, "values": 0.5})"), json({{"state", "COMPLETE"}}));
+  const json values = ask(R"({"best": true})").at("best").at("values");
+  EXPECT_EQ(values.at("loss"), 0.5);
+  EXPECT_GT(values.at("params"), 100) << "nobody told it";
 }
 
 TEST_F(AskLines, EveryFormOfAValueIsTheSame) {

@@ -1,4 +1,4 @@
-#include "scheduler/run/network_facts.h"
+#include "scheduler/network_facts.h"
 
 #include <fmt/format.h>
 
