@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/model_card.h"
 #include "cli/model_network.h"
+#include "cli/network_files.h"
 #include "cli/output.h"
 #include "cli/pareto_rows.h"
 #include "cli/retraining.h"
@@ -52,8 +53,18 @@ std::string stem_of(const Model& model) {
   return fmt::format("{}-{}{}", model.properties.at("study"), kind, model.properties.at(kind));
 }
 
-// Writes and verifies one model in every wanted format, and its card; each becomes a row of
-// `files`.
+// Writes and verifies one file, which becomes a row of `files`.
+Result<void> write_file(const ExporterRow& row, const Model& model, const Arguments& arguments,
+                        Rows& files) {
+  const fs::path path =
+      fs::path(arguments.text("output", ".")) / (stem_of(model) + std::string(row.extension));
+  DETOL_TRY(row.write(model, path));
+  if (arguments.has("verify")) DETOL_TRY(row.verify(model, path));
+  note(row.name, path, files);
+  return {};
+}
+
+// Writes and verifies one model in every wanted format, and its card.
 Result<void> write_files(Model model, const std::string& card, const Arguments& arguments,
                          Rows& files) {
   model.is_raw = arguments.has("raw");
@@ -65,11 +76,7 @@ Result<void> write_files(Model model, const std::string& card, const Arguments& 
       log_info("an ensemble is not written for PyTorch ({})", row->extension);
       continue;
     }
-    const fs::path path =
-        fs::path(arguments.text("output", ".")) / (stem + std::string(row->extension));
-    DETOL_TRY(row->write(model, path));
-    if (arguments.has("verify")) DETOL_TRY(row->verify(model, path));
-    note(row->name, path, files);
+    DETOL_TRY(write_file(*row, model, arguments, files));
   }
   const fs::path path = fs::path(arguments.text("output", ".")) / (stem + ".md");
   DETOL_TRY(write_file_durably(path, card));
@@ -121,6 +128,38 @@ Result<void> export_trials(const OpenStudy& study, const StudyData& shared, cons
   return {};
 }
 
+// Writes networks that a program of the user trains, as far as a format needs no weights.
+Result<void> export_untrained(const StudyConfig& config, const Rows& trials,
+                              const Arguments& arguments, Rows& files) {
+  std::vector<const ExporterRow*> formats = formats_of(arguments.text("to"));
+  std::erase_if(formats, [](const ExporterRow* row) { return row->needs_weights; });
+  if (formats.empty())
+    return fail(ErrorCode::kExport,
+                fmt::format("study {} scores a {}, which keeps the weights that it trains; --to "
+                            "json, dot, svg and pytorch (the class) write a network without them",
+                            config.study, config.scorer()));
+  for (std::size_t row = 0; row < trials.rows.size(); ++row) {
+    DETOL_ASSIGN(const Genome genome, genome_of(config, trials, row));
+    auto candidate = config.candidate(genome, {});
+    if (!candidate) return fail(ErrorCode::kExport, candidate.error().reason);
+    Model model = untrained_network(config, *std::move(candidate), genome, trial_of(trials, row));
+    for (const std::string_view name : metric_names(config)) {
+      DETOL_ASSIGN(const double value, metric_of(trials, row, std::string(name)));
+      model.metrics.push_back({std::string(name), value});
+    }
+    for (const ExporterRow* format : formats)
+      DETOL_TRY(write_file(*format, model, arguments, files));
+  }
+  return {};
+}
+
+// Returns the study's config if others train its networks.
+Result<std::optional<StudyConfig>> config_of_untrained(const OpenStudy& study) {
+  DETOL_ASSIGN(StudyConfig config, load_study_config(study.record.config, study.record.name));
+  config.study = study.record.name;
+  return config.network_task ? std::optional(std::move(config)) : std::nullopt;
+}
+
 Result<int> run_export(const Arguments& arguments) {
   DETOL_TRY(check_one_is_chosen(arguments));
   const fs::path storage = arguments.globals.storage;
@@ -132,12 +171,19 @@ Result<int> run_export(const Arguments& arguments) {
   } else {
     DETOL_ASSIGN(trials, trials_called(study, arguments.text("trial", "best")));
   }
+  Rows files{.columns = {"format", "file", "bytes"}, .rows = {}};
+  DETOL_ASSIGN(const auto untrained, config_of_untrained(study));
+  if (untrained && !arguments.has("model")) {
+    DETOL_TRY(make_folder(arguments.text("output", ".")));
+    DETOL_TRY(export_untrained(*untrained, trials, arguments, files));
+    DETOL_TRY(print_data(render(files, arguments.globals)));
+    return 0;
+  }
   DETOL_ASSIGN(const auto threshold, threshold_from(arguments));
   DETOL_ASSIGN(const StudyData shared, needs_data(threshold)
                                            ? load_study_data(study)
                                            : data_for(study, storage, arguments.has("verify")));
   DETOL_TRY(make_folder(arguments.text("output", ".")));
-  Rows files{.columns = {"format", "file", "bytes"}, .rows = {}};
   if (arguments.has("model"))
     DETOL_TRY(export_model(study, shared, chosen, arguments, files));
   else

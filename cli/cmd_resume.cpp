@@ -1,6 +1,7 @@
 #include "cli/commands.h"
 #include "cli/devices.h"
 #include "cli/final_choice.h"
+#include "cli/network_files.h"
 #include "cli/preflight.h"
 #include "cli/run_options.h"
 #include "cli/search_setup.h"
@@ -52,7 +53,8 @@ Result<int> run_resume(const Arguments& arguments) {
   DETOL_TRY(is_run_by_detol(options.config));
   options.retry_failed = arguments.has("retry-failed");
   DETOL_TRY(choose(arguments, record, options));
-  return run_search(options, {}, [&](const std::string& study) { end_search(options, study); });
+  return run_search(options, program_hooks(),
+                    [&](const std::string& study) { end_search(options, study); });
 }
 
 }  // namespace

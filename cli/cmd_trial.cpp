@@ -71,18 +71,21 @@ Result<void> add_beginnings(const OpenStudy& study, const StudyConfig& config, c
 
 Result<Rows> architecture(const OpenStudy& study, const Rows& trial) {
   DETOL_ASSIGN(const StudyConfig config, load_study_config(study.record.config, study.record.name));
-  if (!config.trains()) {
+  if (!config.has_networks()) {
     return fail(ErrorCode::kEmpty, fmt::format("study {} scores a {}; its trials have no network",
                                                study.record.name, config.scorer()));
   }
   DETOL_ASSIGN(const Genome genome, genome_of(config, trial, 0));
-  DETOL_ASSIGN(const DatasetInfo data, inspect_dataset(config.data));
-  const auto candidate = config.candidate(genome, data.task);
+  Task task = config.network_task.value_or(Task{});
+  if (!config.network_task) {
+    DETOL_ASSIGN(const DatasetInfo data, inspect_dataset(config.data));
+    task = data.task;
+  }
+  const auto candidate = config.candidate(genome, task);
   if (!candidate) return fail(ErrorCode::kEmpty, "it has no network: " + candidate.error().reason);
   Rows rows = layers_of(candidate->network);
   DETOL_ASSIGN(const auto parent, inherited_by(study, trial_of(trial, 0)));
-  if (parent)
-    DETOL_TRY(add_beginnings(study, config, data.task, *parent, candidate->network, rows));
+  if (parent) DETOL_TRY(add_beginnings(study, config, task, *parent, candidate->network, rows));
   return rows;
 }
 

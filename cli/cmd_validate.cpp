@@ -118,6 +118,9 @@ Result<Rows> report_on(const StudyConfig& config, const Preflight& preflight,
     put(record, is_table ? "test_records" : "test_images", preflight.data.test);
     put_class_shares(record, preflight.data);
     DETOL_TRY(put_pictures(record, config.data));
+  } else if (config.network_task) {
+    put(record, "input", to_text(config.network_task->input));
+    put(record, "outputs", std::int64_t{config.network_task->classes});
   }
   put(record, "sampled", sample.drawn);
   const auto refused = sample.drawn - static_cast<std::int64_t>(sample.params.size());

@@ -2,6 +2,7 @@
 
 #include "cli/commands.h"
 #include "cli/devices.h"
+#include "cli/network_files.h"
 #include "cli/run_options.h"
 #include "knowledge/artefacts.h"
 #include "knowledge/studies.h"
@@ -32,7 +33,7 @@ Result<int> run_worker_command(const Arguments& arguments) {
                find_run(artefact_folder(arguments.globals.storage, study), study, kAnswerS));
   DETOL_ASSIGN(options.run.group_size, ranks_to_join(arguments, options.run));
   DETOL_ASSIGN(options.gpus, gpus_to_join(arguments.text("device", "auto"), options.run.backend));
-  return join_run(options);
+  return join_run(options, program_hooks());
 }
 
 }  // namespace

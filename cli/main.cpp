@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bench/trainer.h"
+#include "cli/network_files.h"
 #include "cli/parse.h"
 #include "core/exit_code.h"
 #include "core/fault.h"
@@ -44,7 +45,7 @@ int main(int argc, char** argv) {
       detol::log_error("detol: {}", usable.error().message);
       return detol::kExitUsage;
     }
-    if (const auto code = detol::run_role(argc, argv)) return *code;
+    if (const auto code = detol::run_role(argc, argv, detol::program_hooks())) return *code;
     if (const auto code = detol::run_bench_rank(argc, argv)) return *code;
     if (const auto code = detol::run_cuda_probe(argc, argv)) return *code;
     return detol::run_program(std::vector<std::string>(argv + 1, argv + argc));

@@ -6,6 +6,7 @@
 
 #include "cli/devices.h"
 #include "cli/final_choice.h"
+#include "cli/network_files.h"
 #include "cli/output.h"
 #include "cli/run_options.h"
 #include "cli/settings.h"
@@ -114,7 +115,7 @@ Result<SearchSetup> set_up_search(const Arguments& arguments,
 
 Result<int> run_set_up(const SearchSetup& setup, const Arguments& arguments) {
   if (!arguments.has("dry-run")) {
-    return run_search(setup.options, {},
+    return run_search(setup.options, program_hooks(),
                       [&](const std::string& study) { end_search(setup.options, study); });
   }
   DETOL_TRY(print_data(render_record(summary_of(setup), arguments.globals)));

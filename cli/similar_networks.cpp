@@ -36,15 +36,15 @@ class NetworkReader {
 
   // True if both make graphs that can be compared; an encoding's own graphs show less than layers.
   bool fits(const NetworkReader& other) const {
-    if (config_.trains() || other.config_.trains())
-      return config_.trains() && other.config_.trains();
+    if (config_.has_networks() || other.config_.has_networks())
+      return config_.has_networks() && other.config_.has_networks();
     return config_.space.has_graph() && config_.encoding == other.config_.encoding;
   }
 
   // Errors (kEmpty): there is no network.
   Result<GraphFeatures> graph(const Rows& trials, std::size_t row) const {
     DETOL_ASSIGN(const Genome genome, genome_of(config_, trials, row));
-    if (!config_.trains()) {
+    if (!config_.has_networks()) {
       const auto graph = config_.space.graph(genome);
       if (!graph) return fail(ErrorCode::kEmpty, "its study scores no networks");
       return graph_features(*graph);

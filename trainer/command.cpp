@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
@@ -124,11 +125,13 @@ Evaluation failure(Cause cause, std::string reason) {
 class CommandRun {
  public:
   CommandRun(const StudyConfig& config, int ranks, const std::optional<EpochRanking>& ranking,
-             const Job& job, const Reporter& report, Control& control)
+             const NetworkWriter& write_network, const Job& job, const Reporter& report,
+             Control& control)
       : config_(config),
         command_(*config.command),
         ranks_(ranks),
         ranking_(ranking),
+        write_network_(write_network),
         job_(job),
         report_(report),
         control_(control),
@@ -140,8 +143,14 @@ class CommandRun {
     if (error)
       return fail(ErrorCode::kStorage,
                   fmt::format("cannot make {}: {}", job_.folder.string(), error.message()));
+    if (write_network_ && config_.has_networks()) {
+      const Result<void> written = write_network_(config_, job_);
+      if (!written && written.error().code == ErrorCode::kStorage)
+        return tl::unexpected(written.error());
+      if (!written) return failure(Cause::kInvalid, written.error().message);
+    }
     std::vector<std::string> wanted;
-    for (const std::string_view metric : own_objectives()) wanted.emplace_back(metric);
+    for (const std::string_view metric : reported_metrics(config_)) wanted.emplace_back(metric);
     DETOL_ASSIGN(auto lines, ReportLines::open(report_path_, wanted));
     if (auto end = tell(lines.read())) return *end;
     auto program = Program::start(start());
@@ -155,12 +164,6 @@ class CommandRun {
   }
 
  private:
-  std::vector<std::string_view> own_objectives() const {
-    std::vector<std::string_view> names = metric_names(config_);
-    std::erase(names, kViolationMetric);
-    return names;
-  }
-
   ProgramStart start() const {
     const fs::path checkpoint = job_.folder / "checkpoint";
     const std::string steps = command_.steps > 0 ? std::to_string(command_.steps) : "";
@@ -179,6 +182,8 @@ class CommandRun {
       texts[name] = encoding::to_text(value);
       std::visit([&](const auto& held) { parameters[name] = held; }, value);
     }
+    const std::map<std::string, std::string> networks = network_files();
+    for (const auto& [name, path] : networks) texts[name] = path;
     std::vector<std::string> arguments = command_.run;
     std::error_code ignored;
     if (fs::exists(checkpoint, ignored))
@@ -201,9 +206,26 @@ class CommandRun {
                               {"DETOL_RANKS", std::to_string(ranks_)},
                               {"PYTHONUNBUFFERED", "1"}});
     if (ranks_ > 1) start.environment.insert(kLaunchEnvironment.begin(), kLaunchEnvironment.end());
+    for (const auto& [name, path] : networks) {
+      std::string variable = "DETOL_" + name;  // DETOL_NETWORK_JSON
+      for (char& c : variable)
+        c = c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+      start.environment.insert({variable, path});
+    }
     if (std::getenv("OMP_NUM_THREADS") == nullptr)  // NOLINT(concurrency-mt-unsafe)
       start.environment.insert({"OMP_NUM_THREADS", std::to_string(threads())});
     return start;
+  }
+
+  // Returns the paths of the files that say which network the trial has.
+  std::map<std::string, std::string> network_files() const {
+    std::map<std::string, std::string> paths;
+    if (!config_.has_networks()) return paths;
+    for (const std::string_view name : kNetworkFiles) {
+      if (name != kOnnxFile || has_placeholder(command_, kOnnxFile))
+        paths.emplace(name, (job_.folder / name).string());
+    }
+    return paths;
   }
 
   // Returns the cores of a rank: this process has those of its worker.
@@ -275,7 +297,7 @@ class CommandRun {
   // Says what a report needs.
   std::string missing() const {
     std::string names;
-    for (const std::string_view metric : own_objectives())
+    for (const std::string_view metric : reported_metrics(config_))
       names += fmt::format("{}\"{}\": ...", names.empty() ? "" : ", ", metric);
     const std::string report =
         fmt::format("a report: it must append a line {{{}}} to $DETOL_REPORT", names);
@@ -320,6 +342,7 @@ class CommandRun {
   const CommandConfig& command_;
   const int ranks_;  // of the program
   const std::optional<EpochRanking>& ranking_;
+  const NetworkWriter& write_network_;
   const Job& job_;
   const Reporter& report_;
   Control& control_;
@@ -335,13 +358,15 @@ class CommandEvaluator final : public Evaluator {
       : config_(std::move(config)),
         group_(*options.group),
         ranks_(std::max(options.program_ranks, group_.size())),
+        write_network_(options.write_network),
         ranking_(epoch_ranking_of(config_)) {}
 
   // The leader runs the program; the other ranks wait for its outcome.
   Result<Evaluation> evaluate(const Job& job, const Reporter& report, Control& control) override {
     Result<Evaluation> evaluation = Evaluation{.end = End::kFinished, .reason = {}};
     if (group_.rank() == 0)
-      evaluation = CommandRun(config_, ranks_, ranking_, job, report, control).run();
+      evaluation =
+          CommandRun(config_, ranks_, ranking_, write_network_, job, report, control).run();
     const auto end = evaluation ? evaluation->end : End::kFailed;
     const std::string shared = group_.share(std::string(1, static_cast<char>(end)));
     if (group_.rank() != 0) evaluation->end = static_cast<End>(shared.front());
@@ -352,6 +377,7 @@ class CommandEvaluator final : public Evaluator {
   const StudyConfig config_;
   Group& group_;
   const int ranks_;
+  const NetworkWriter write_network_;
   const std::optional<EpochRanking> ranking_;
 };
 

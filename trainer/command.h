@@ -5,6 +5,10 @@
 //   report.jsonl   what the program reports (trainer/programs/report_lines.h); DETOL_REPORT
 //   output.log     what it prints, the first 16 MB of each attempt
 //   checkpoint     where the program may write its own, a file or a folder; DETOL_CHECKPOINT
+//   network.json, network.py, network.onnx
+//                  of a study with networks: which one the program trains, written before it starts
+//                  and the same in every attempt; the last where an argument names it.
+//                  DETOL_NETWORK_JSON, DETOL_NETWORK_PY, DETOL_NETWORK_ONNX
 //
 // The program's environment has DETOL_STUDY, DETOL_TRIAL, DETOL_TRIAL_DIR, DETOL_PARAMS (a JSON
 // object), DETOL_SEED, DETOL_BUDGET_EPOCHS (the steps of a whole trial; empty: none are said),
@@ -13,8 +17,8 @@
 //
 // The trial is complete when the program ends with an exit code of success, having reported; the
 // report of the last of command.steps is held back until then. A report with an objective that is
-// no finite number fails it as diverged, another end as crashed, an end without a report as invalid.
-// To stop it, it gets command.stop.signal, after the grace SIGKILL.
+// no finite number fails it as diverged, another end as crashed, an end without a report as
+// invalid. To stop it, it gets command.stop.signal, after the grace SIGKILL.
 
 #include <memory>
 

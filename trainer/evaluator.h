@@ -22,8 +22,8 @@
 #include "encodings/study/study_config.h"
 #include "trainer/collectives/group.h"
 #include "trainer/data/dataset.h"
-#include "trainer/reports/epoch_ranking.h"
 #include "trainer/reports/algorithm_choices.h"
+#include "trainer/reports/epoch_ranking.h"
 #include "trainer/reports/evaluation.h"
 
 namespace detol::inline trainer {
@@ -72,6 +72,10 @@ struct Control {
 // contains is reported first. `more`: other reports follow at once, and the verdict does not count.
 using Reporter = std::function<Verdict(const EpochReport&, bool more)>;
 
+// Writes the files that say to a program of the user which network it trains (kNetworkFiles) into
+// the job's folder, each whole or not at all. Errors: kStorage; others are of the candidate.
+using NetworkWriter = std::function<Result<void>(const StudyConfig&, const Job&)>;
+
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
@@ -100,6 +104,8 @@ struct TrainerOptions {
   // Whether the leader writes what the data's inputs are made of beside the jobs' folders
   // (trainer/data/preprocessing.h), for exports.
   bool writes_preprocessing = false;
+  // Of the networks that a program of the user trains; null: it is told none.
+  NetworkWriter write_network = nullptr;
 };
 
 // Makes the built-in trainer, which keeps the data of the study's config in memory between

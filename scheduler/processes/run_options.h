@@ -65,7 +65,8 @@ struct RunOptions {
   LogOptions log;
 };
 
-// TestHooks are functions that a test program may replace; its workers then train by a formula.
+// TestHooks are functions that a test program may replace; its workers then train by a formula. The
+// program `detol` gives its evaluators what lies above the trainer (cli/network_files.h).
 struct TestHooks {
   std::function<Result<DatasetInfo>(const StudyConfig&)> inspect = inspect_study;
   std::function<Result<std::unique_ptr<Evaluator>>(const StudyConfig&, const TrainerOptions&)>
