@@ -242,8 +242,10 @@ def open_study(name: str = "study", space: Optional[Space] = None, *,
                budget: Optional[str] = None, algorithm: Union[str, Mapping[str, Any]] = "portfolio",
                pruner: Union[str, Mapping[str, Any]] = "none", steps: Optional[int] = None,
                seed: int = 0, warm_start: bool = True,
-               initial_trials: Sequence[Mapping[str, Any]] = ()) -> Study:
-    """Opens the study of that name, or with a space begins it.
+               initial_trials: Sequence[Mapping[str, Any]] = (),
+               architecture: Optional[Mapping[str, Any]] = None,
+               input: Sequence[int] = (), outputs: int = 1) -> Study:
+    """Opens the study of that name, or with a space or an architecture begins it.
 
     Args:
         objectives: the metrics and their directions, {"loss": "minimize"}; the default is
@@ -251,6 +253,8 @@ def open_study(name: str = "study", space: Optional[Space] = None, *,
         trials: the study's total, over all its runs; `budget` may say more ("2h,200trials").
         steps: the number of reports of a whole trial, which most pruners must know.
         warm_start: begin with what studies of the same database with the same choices learned.
+        architecture: as in a space file; the trials then have networks, which read `input`
+            ([channels, height, width]) and have so many outputs.
 
     Raises:
         DetolError: what is wrong with the space or the study.
@@ -259,19 +263,26 @@ def open_study(name: str = "study", space: Optional[Space] = None, *,
     arguments = [name, "--storage", os.fspath(storage)]
     if limits:
         arguments += ["--budget", limits]
-    if space is None:
+    if space is None and architecture is None:
         return Study(Client(arguments), {})
-    parameters = parameters_of(space)
+    parameters = parameters_of(space or {})
+    external: Dict[str, Any] = {"steps": steps} if steps else {}
+    if architecture is not None:
+        external.update(input=list(input), outputs=outputs)
     search: Dict[str, Any] = {"algorithm": algorithm, "pruner": pruner}
     if not warm_start:
         search["warm_start"] = "none"
     if initial_trials:
         search["initial_trials"] = [dict(one) for one in initial_trials]
-    text = json.dumps({
-        "version": 1, "study": name, "seed": seed, "external": {"steps": steps} if steps else {},
-        "parameters": parameters, "search": search,
+    file_of_space = {
+        "version": 1, "study": name, "seed": seed, "external": external, "search": search,
         "objectives": [{"metric": metric, "direction": direction}
-                       for metric, direction in (objectives or {"value": "minimize"}).items()]})
+                       for metric, direction in (objectives or {"value": "minimize"}).items()]}
+    if parameters:
+        file_of_space["parameters"] = parameters
+    if architecture is not None:
+        file_of_space["architecture"] = dict(architecture)
+    text = json.dumps(file_of_space)
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         file.write(text)
         file.flush()

@@ -35,6 +35,18 @@ class StudyTest(unittest.TestCase):
                               "SELECT trial, state FROM v_trials"], capture_output=True, check=True)
         return {row["trial"]: row["state"] for row in json.loads(out.stdout)}
 
+    def test_trials_of_an_architecture_have_networks(self):
+        chain = {"type": "chain", "stages": [{"depth": {"type": "int", "low": 1, "high": 3},
+                                              "block": {"op": "conv", "kernel": 3}}]}
+        with detol.open_study("nets", storage=self.storage, architecture=chain, input=[3, 8, 8],
+                              outputs=4, objectives={"accuracy": "maximize", "params": "minimize"}) as study:
+            trial = study.ask()
+            self.assertEqual(trial.params, {})
+            self.assertEqual(trial.architecture[0]["shape"], [3, 8, 8])
+            self.assertEqual(trial.architecture[-1]["channels"], 4)
+            study.tell(trial, 0.5)
+            self.assertGreater(study.best.values["params"], 100)
+
     def test_minimize_finds_the_least_and_goes_on_where_it_was(self):
         calls = []
 
