@@ -154,35 +154,29 @@ constexpr std::array kCommand = {Field{.key = "run", .kind = kFree, .required = 
                                  kOutputs,
                                  kTask};
 
-constexpr std::array kCommandStudy = {
-    kVersion,
-    kName,
-    kSeed,
-    Field{.key = "command", .kind = kSection, .required = true, .children = kCommand},
-    Field{.key = "architecture", .kind = kSection},
-    Field{.key = "parameters", .kind = kChoices},
-    Field{.key = "objectives", .kind = kList, .required = true, .children = kObjective},
-    kMetricConstraints,
-    kSearchKey,
-    kBudget,
-    kResourcesKey};
-
 constexpr std::array kExternal = {Field{.key = "steps", .kind = kInt, .low = 1, .high = kEndless},
                                   Field{.key = "keep", .kind = kWord, .words = kKept}, kInput,
                                   kOutputs, kTask};
 
-constexpr std::array kExternalStudy = {
-    kVersion,
-    kName,
-    kSeed,
-    Field{.key = "external", .kind = kSection, .required = true, .children = kExternal},
-    Field{.key = "architecture", .kind = kSection},
-    Field{.key = "parameters", .kind = kChoices},
-    Field{.key = "objectives", .kind = kList, .required = true, .children = kObjective},
-    kMetricConstraints,
-    kSearchKey,
-    kBudget,
-    kResourcesKey};
+// Returns the keys of a file whose candidates others evaluate, as its section `evaluation` says.
+constexpr std::array<Field, 11> evaluated_study(const Field& evaluation) {
+  return {kVersion,
+          kName,
+          kSeed,
+          evaluation,
+          Field{.key = "architecture", .kind = kSection},
+          Field{.key = "parameters", .kind = kChoices},
+          Field{.key = "objectives", .kind = kList, .required = true, .children = kObjective},
+          kMetricConstraints,
+          kSearchKey,
+          kBudget,
+          kResourcesKey};
+}
+
+constexpr std::array kCommandStudy =
+    evaluated_study({.key = "command", .kind = kSection, .required = true, .children = kCommand});
+constexpr std::array kExternalStudy =
+    evaluated_study({.key = "external", .kind = kSection, .required = true, .children = kExternal});
 
 constexpr std::array kFunctionStudy = {
     kVersion,
