@@ -2,12 +2,12 @@
 """Accuracy and latency: detol's searchers against Optuna's NSGA-II, with one trainer.
 
     front.py run OUT.jsonl [--seconds 120] [--seeds 5] [--methods portfolio,nsga2,optuna]
-    front.py verdict OUT.jsonl
+    front.py verdict OUT.jsonl [--by time|work]
 
 The space is configs/cnn.yaml on the first images of Fashion-MNIST, the objectives validation accuracy and the
 measured latency of one image. All candidates are trained by detol: those that Optuna proposes are the
 `initial_trials` of a study of their own, a population at a time, with the same epochs and data. Each method has the
-same device time, the sum of its trials' seconds; what is refused as too large costs nothing. The verdict is the
+same device time, the sum of its trials' seconds (on a machine with other work rather `--by work`: FLOPs); what is refused as too large costs nothing. The verdict is the
 hypervolume of (accuracy, logarithm of the latency) from one reference point for all, and, as clocks differ
 between runs, that of (accuracy, logarithm of the FLOPs) of the same trials. `run` goes on where it was. Needs
 Optuna for its method; DETOL names the program.
@@ -151,16 +151,28 @@ def run(arguments):
                 file.write(json.dumps({"seed": seed, "method": method, "seconds": arguments.seconds, "trials": trials}) + "\n")
 
 
-def within(run):
-    """Returns the trials that ended within the device time."""
+def within(run, unit, budget):
+    """Returns the trials that ended within a budget: of seconds, or of FLOPs of their networks, to which the work of
+    a training is proportional."""
     used, kept = 0, []
     for trial in run["trials"]:
-        used += trial["seconds"]
-        if used > run["seconds"]:
+        is_trained = trial["accuracy"] is not None
+        used += trial[unit] if is_trained or unit == "seconds" else 0
+        if used > budget:
             break
-        if trial["accuracy"] is not None:
+        if is_trained:
             kept.append(trial)
     return kept
+
+
+def add_kept(runs, by):
+    """Adds to each run the trials that count: within the seconds of all, or the work that every method did with the seed."""
+    work = {}
+    for one in runs:
+        total = sum(trial["flops"] for trial in one["trials"] if trial["accuracy"] is not None)
+        work[one["seed"]] = min(total, work.get(one["seed"], total))
+    for one in runs:
+        one["kept"] = within(one, "seconds", one["seconds"]) if by == "time" else within(one, "flops", work[one["seed"]])
 
 
 def hypervolume(points, worst):
@@ -175,17 +187,18 @@ def hypervolume(points, worst):
 
 def verdict(arguments):
     runs = [json.loads(line) for line in open(arguments.out)]
+    add_kept(runs, arguments.by)
     for cost in ("latency", "flops"):
-        costs = [math.log10(trial[cost]) for one in runs for trial in within(one)]
+        costs = [math.log10(trial[cost]) for one in runs for trial in one["kept"]]
         least, worst = min(costs), max(costs)
         whole = (1 - LEAST_ACCURACY) * (worst - least)
         print(f"accuracy and {cost}: share of the hypervolume up to accuracy 1 and the least {cost} of all")
         for method in dict.fromkeys(one["method"] for one in runs):
             own = [one for one in runs if one["method"] == method]
-            shares = [hypervolume([(t["accuracy"], math.log10(t[cost])) for t in within(one)], worst) / whole for one in own]
-            best = [max(t["accuracy"] for t in within(one)) for one in own]
+            shares = [hypervolume([(t["accuracy"], math.log10(t[cost])) for t in one["kept"]], worst) / whole for one in own]
+            best = [max(t["accuracy"] for t in one["kept"]) for one in own]
             print(f"  {method:10} mean {statistics.mean(shares):.3f}  seeds {' '.join(f'{s:.3f}' for s in shares)}  "
-                  f"trials {statistics.mean(len(within(one)) for one in own):.0f}  best accuracy {statistics.mean(best):.3f}")
+                  f"trials {' '.join(str(len(one['kept'])) for one in own)}  best accuracy {statistics.mean(best):.3f}")
 
 
 def main():
@@ -199,6 +212,7 @@ def main():
     runs.set_defaults(do=run)
     of = commands.add_parser("verdict")
     of.add_argument("out")
+    of.add_argument("--by", choices=["time", "work"], default="time", help="what is equal")
     of.set_defaults(do=verdict)
     arguments = parser.parse_args()
     arguments.do(arguments)
