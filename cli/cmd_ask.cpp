@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <csignal>
@@ -111,26 +113,29 @@ Result<Json> told_number(const std::string& text) {
   return Json(std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity");
 }
 
+// Returns the values of --values.
+Result<Json> told_values(const std::string& text) {
+  Json values = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (values.is_object() || values.is_array()) return values;
+  return fail(ErrorCode::kUsage, R"(--values must be JSON, such as {"loss": 0.3, "size": 5})");
+}
+
 // Returns what a tell says: exactly one of its options.
 Result<Json> told_from(const Arguments& arguments) {
-  Json call;
-  int said = 0;
-  if (arguments.has("value")) {
-    DETOL_ASSIGN(call["values"], told_number(arguments.text("value")));
-    ++said;
-  }
-  if (arguments.has("values")) {
-    call["values"] = Json::parse(arguments.text("values"), nullptr, /*allow_exceptions=*/false);
-    if (!call["values"].is_object() && !call["values"].is_array())
-      return fail(ErrorCode::kUsage, R"(--values must be JSON, such as {"loss": 0.3, "size": 5})");
-    ++said;
-  }
-  if (arguments.has("failed")) call["failed"] = arguments.text("failed"), ++said;
-  if (arguments.has("pruned")) call["pruned"] = true, ++said;
-  if (arguments.has("release")) call["released"] = true, ++said;
-  if (said != 1)
+  constexpr std::array kOptions = {"value", "values", "failed", "pruned", "release"};
+  if (std::ranges::count_if(kOptions, [&](const char* key) { return arguments.has(key); }) != 1)
     return fail(ErrorCode::kUsage,
                 "say one of --value, --values, --failed, --pruned and --release");
+  Json call;
+  if (arguments.has("value")) {
+    DETOL_ASSIGN(call["values"], told_number(arguments.text("value")));
+  } else if (arguments.has("values")) {
+    DETOL_ASSIGN(call["values"], told_values(arguments.text("values")));
+  } else if (arguments.has("failed")) {
+    call["failed"] = arguments.text("failed");
+  } else {
+    call[arguments.has("pruned") ? "pruned" : "released"] = true;
+  }
   return call;
 }
 
