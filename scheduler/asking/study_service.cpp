@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "core/clock.h"
-#include "core/file.h"
 #include "knowledge/artefacts.h"
 #include "knowledge/ledger.h"
 #include "scheduler/driver.h"
@@ -36,12 +35,9 @@ auto patiently(const StudyServiceSettings& settings, const Open& open) {
   for (;;) {
     auto opened = open();
     if (opened) return opened;
-    const bool is_locked = opened.error().system_error == EWOULDBLOCK;
-    const bool was_begun_meanwhile = opened.error().code == ErrorCode::kStudy &&
-                                     settings.if_exists == IfExists::kResume &&
-                                     !settings.must_exist;
+    const bool begins = settings.if_exists == IfExists::kResume && !settings.must_exist;
     const bool is_over = system_clock().now_s() >= until_s;
-    if (is_over || (!is_locked && !was_begun_meanwhile)) return opened;
+    if (is_over || !may_be_opened_soon(opened.error(), begins)) return opened;
     std::this_thread::sleep_for(kTryAgain);
   }
 }
@@ -236,6 +232,10 @@ Result<std::unique_ptr<StudyService>> StudyService::open(const StudyConfig& conf
     return std::unique_ptr<StudyService>(
         new StudyService(std::move(parts), settings.clock == nullptr));
   });
+}
+
+bool may_be_opened_soon(const Error& error, bool begins) {
+  return error.system_error == EWOULDBLOCK || (begins && error.code == ErrorCode::kStudy);
 }
 
 StudyService::~StudyService() {

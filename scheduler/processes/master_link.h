@@ -20,8 +20,8 @@
 #include "core/clock.h"
 #include "core/result.h"
 #include "scheduler/message.h"
-#include "trainer/evaluator.h"
 #include "scheduler/processes/socket.h"
+#include "trainer/evaluator.h"
 
 namespace detol::inline scheduler {
 

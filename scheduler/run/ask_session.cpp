@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <future>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "core/clock.h"
+#include "core/log.h"
 #include "encodings/study/study_changes.h"
 #include "knowledge/artefacts.h"
 #include "knowledge/query.h"
@@ -53,6 +53,22 @@ Result<void> has_the_space_of(const std::optional<StudyRecord>& record,
               fmt::format("study '{}' is being run with another space ({}); it can be changed once "
                           "no process runs it",
                           record->name, to_text(changes.front())));
+}
+
+// Says so if the budget that was asked for is not the one in force: another process runs the study.
+void warn_of_another_budget(const std::optional<StudyRecord>& record,
+                            const AskSessionSettings& settings) {
+  if (!record || settings.budget.empty()) return;
+  const auto budget = parse_budget(settings.budget);
+  if (budget && to_text(*budget) == record->budget) return;
+  log_warning("study {} is being run by another process; its budget stays {}", record->name,
+              record->budget.empty() ? "without a limit" : record->budget);
+}
+
+std::vector<TrialId> trials_of(const std::map<TrialId, int>& attempts) {
+  std::vector<TrialId> trials;
+  for (const auto& [trial, attempt] : attempts) trials.push_back(trial);
+  return trials;
 }
 
 }  // namespace
@@ -152,7 +168,8 @@ Result<std::unique_ptr<AskSession::Gate>> AskSession::open_gate() {
       DETOL_TRY(has_the_space_of(record, settings_));
       DETOL_ASSIGN(CallClient client, CallClient::connect(*master));
       auto gate = std::make_unique<Remote>(std::move(client), join_file_, caller_);
-      const std::string have = json{{"have", have_}}.dump();
+      warn_of_another_budget(record, settings_);
+      const std::string have = json{{"have", trials_of(have_)}}.dump();
       if (have_.empty() || gate->call(have)) return gate;
       continue;
     }
@@ -161,9 +178,7 @@ Result<std::unique_ptr<AskSession::Gate>> AskSession::open_gate() {
     if (other && other->comes_back && waited_s < kRestartS) continue;
     auto gate = open_here();
     if (gate || waited_s >= settings_.patience_s) return gate;
-    const bool is_locked = gate.error().system_error == EWOULDBLOCK;
-    const bool was_begun_meanwhile = gate.error().code == ErrorCode::kStudy && settings_.config;
-    if (!is_locked && !was_begun_meanwhile) return gate;
+    if (!may_be_opened_soon(gate.error(), settings_.config.has_value())) return gate;
   }
 }
 
@@ -181,7 +196,7 @@ Result<std::unique_ptr<AskSession::Gate>> AskSession::open_here() {
   DETOL_ASSIGN(auto service, StudyService::open(config, {.storage = settings_.storage,
                                                          .budget = settings_.budget,
                                                          .must_exist = record.has_value(),
-                                                         .own = have_,
+                                                         .own = trials_of(have_),
                                                          .patience_s = 0}));
   auto gate = std::make_unique<Local>(std::move(service), caller_);
   std::error_code ignored;
@@ -209,10 +224,10 @@ void AskSession::learn(const std::string& line, const std::string& answer) {
   const json asked = json::parse(line, nullptr, false), got = json::parse(answer, nullptr, false);
   if (!asked.is_object() || !got.is_object()) return;
   for (const json& trial : got.value("trials", json::array())) {
-    if (trial.contains("attempt")) have_.push_back(trial.at("trial"));
+    if (trial.contains("attempt")) have_[trial.at("trial")] = trial.at("attempt");
   }
   const auto forget = [&](const json& trial) {
-    std::erase_if(have_, [&](auto id) { return trial == id; });
+    std::erase_if(have_, [&](const auto& item) { return trial == item.first; });
   };
   if (got.value("stop", json(false)) == json(true)) forget(asked.value("report", json()));
   const json told = asked.value("tell", json());
@@ -225,8 +240,8 @@ void AskSession::learn(const std::string& line, const std::string& answer) {
 Result<std::string> AskSession::close() {
   if (!gate_) return std::string();
   if (settings_.serves) {
-    for (const auto trial : std::exchange(have_, {}))
-      gate_->call(json{{"tell", trial}, {"released", true}}.dump());
+    for (const auto& [trial, attempt] : std::exchange(have_, {}))
+      gate_->call(json{{"tell", trial}, {"attempt", attempt}, {"released", true}}.dump());
   }
   auto ended = gate_->close();
   gate_.reset();

@@ -6,13 +6,14 @@
 // itself.
 
 #include <filesystem>
-#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/result.h"
+#include "encodings/space/trial.h"
 #include "encodings/study/study_config.h"
 
 namespace detol::inline scheduler {
@@ -55,7 +56,7 @@ class AskSession {
   AskSessionSettings settings_;
   const std::string caller_;  // for the ledger (callers.h)
   std::filesystem::path join_file_;
-  std::vector<std::uint64_t> have_;  // trials that this session was given and has not told
+  std::map<TrialId, int> have_;  // trials that this session was given and has not told: attempts
   std::unique_ptr<Gate> gate_;
 };
 

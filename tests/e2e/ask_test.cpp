@@ -216,6 +216,21 @@ TEST_F(AskProgram, AnotherServerGoesOnWhenOneIsKilled) {
   EXPECT_EQ(states("s"), (std::map<std::string, int>{{"COMPLETE", 1}, {"RUNNING", 1}}));
 }
 
+TEST_F(AskProgram, AServerThatEndsReleasesNoTrialThatAnotherHasMeanwhile) {
+  AskServer first(folder_.path(), space("s"));
+  ASSERT_TRUE(first.call({{"study", true}}));
+  AskServer second(folder_.path(), {"s"});
+  ASSERT_EQ(second.call({{"ask", 1}})->at("trials").at(0).at("trial"), 0);
+  ASSERT_EQ(json_of(detol({"tell", "s", "0", "--release"})).at("state"), "WAITING");
+  ASSERT_EQ(first.call({{"ask", 1}})->at("trials").at(0).at("attempt"), 2);
+  EXPECT_TRUE(second.call({{"tell", 0}, {"attempt", 1}, {"values", 1}})->contains("error"));
+  EXPECT_EQ(second.end(), 0);
+  EXPECT_EQ(first.call({{"tell", 0}, {"attempt", 2}, {"values", 1}}),
+            Json({{"state", "COMPLETE"}}));
+  const Ran other = ask("s", {"--budget", "+7trials"});
+  EXPECT_NE(other.err.find("its budget stays without a limit"), std::string::npos) << other.err;
+}
+
 TEST_F(AskProgram, ARunningSearchGivesTrialsToWhoeverAsks) {
   Program search(folder_.path(),
                  {"tune", "--study", "s", "--param", "x=float(0,1)", "--metric", "loss:minimize",
