@@ -273,8 +273,8 @@ cudnnStatus_t finalize_pack(const Descriptor& pack) {
 const std::vector<EngineRow>& engines() {
   static const std::vector<EngineRow> all = {
       {.index = 34,
-       .summary = "rounds its inputs to TF32",
-       .numbers = {CUDNN_NUMERICAL_NOTE_TENSOR_CORE, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS},
+       .summary = "rounds floats to TF32, which the note on tensor cores alone says",
+       .numbers = {CUDNN_NUMERICAL_NOTE_TENSOR_CORE},
        .takes_bfloat16 = false},
       {.index = 2,
        .summary = "another result each time",
@@ -286,7 +286,6 @@ const std::vector<EngineRow>& engines() {
       {.index = 5, .summary = "refuses when it comes to it", .refuses = true},
       {.index = 1,
        .summary = "has a knob, and needs workspace",
-       .numbers = {CUDNN_NUMERICAL_NOTE_TENSOR_CORE},
        .workspace = 3000,
        .tiles = {3, 4}},
       {.index = 0, .summary = "the fallback, which can do everything"},

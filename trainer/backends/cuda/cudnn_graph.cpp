@@ -212,8 +212,9 @@ bool may_serve(const ConvShape& s, const Config& config) {
   if (has(config, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)) return false;
   if (has(config, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)) return false;
   if (has(config, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13)) return false;
-  const bool rounds = has(config, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
-  return !rounds || (s.type == Type::kFloat && s.tf32);
+  if (has(config, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS)) return false;
+  // Tensor cores round floats to TF32, though the descriptor asks for products of floats.
+  return s.type != Type::kFloat || s.tf32 || !has(config, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
 }
 
 }  // namespace detol::inline trainer::cuda
