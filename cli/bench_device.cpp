@@ -56,8 +56,10 @@ Result<int> bench_device(const Arguments& arguments) {
   if (what != "trainer" && what != "layers")
     return fail(ErrorCode::kUsage,
                 fmt::format("bench {} measures no device; leave --device out", what));
+  DETOL_ASSIGN(const std::optional<std::int64_t> batch, arguments.number("batch", 1));
   const CudaBench bench{.precision = arguments.text("precision", "bf16"),
-                        .only = arguments.text("only")};
+                        .only = arguments.text("only"),
+                        .batch = batch.value_or(256)};
   DETOL_ASSIGN(const DevicePeaks peaks, device_peaks(bench));
   log_info("copies {:.0f} GB/s, {} products {:.1f} TFLOP/s", 1e-9 * peaks.bytes_per_s,
            bench.precision, 1e-12 * peaks.flops_per_s);

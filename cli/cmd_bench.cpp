@@ -59,7 +59,8 @@ Command bench_command() {
                        "NAME",
                        "on a GPU; default bf16",
                        Option::kOptional,
-                       {"fp32", "tf32", "bf16"}}},
+                       {"fp32", "tf32", "bf16"}},
+                      {"--batch", "N", "images of a step on a GPU; default 256"}},
           .examples =
               "  detol bench trainer\n  detol bench search -q -f json\n  detol bench surrogate\n  "
               "detol bench ledger\n"

@@ -54,11 +54,12 @@ double flops_per_second(const std::string& precision) {
   Rng rng(1);
   for (float& value : noise) value = static_cast<float>(rng.uniform(-1, 1));
   to_device(row.data(), noise.data(), row.bytes());
+  const std::size_t row_bytes = static_cast<std::size_t>(side) * size_of(type);
   for (const DeviceMemory* matrix : {&a, &b}) {
-    for (std::int64_t i = 0; i < side; ++i)
-      from_floats(type, row.as<float>(),
-                  matrix->data() + static_cast<std::size_t>(i * side) * size_of(type), side,
-                  device().stream);
+    from_floats(type, row.as<float>(), matrix->data(), side, device().stream);
+    for (std::size_t filled = row_bytes; filled < bytes; filled *= 2)  // `side` is a power of two
+      copy(matrix->data(), matrix->data() + filled, static_cast<std::int64_t>(filled),
+           device().stream);
   }
   const Matmul product({.rows = side,
                         .columns = side,
