@@ -49,11 +49,20 @@ struct Lanes {
 };
 
 template <typename T>
-__device__ Lanes load(const T* from) {
-  const Pack<T> pack = *reinterpret_cast<const Pack<T>*>(from);
+__device__ Pack<T> pack_at(const T* from) {
+  return *reinterpret_cast<const Pack<T>*>(from);
+}
+
+template <typename T>
+__device__ Lanes lanes_of(const Pack<T>& pack) {
   Lanes lanes;
   for (int i = 0; i < kLanes; ++i) lanes[i] = to_float(pack.values[i]);
   return lanes;
+}
+
+template <typename T>
+__device__ Lanes load(const T* from) {
+  return lanes_of(pack_at(from));
 }
 
 template <typename T>

@@ -78,15 +78,25 @@ __global__ void __launch_bounds__(kThreads)
 
 template <typename T>
 struct Sums {
+  static constexpr int kAhead = 4;
   using State = char;
+  struct Values {
+    Pack<T> x, g;
+    float mean, inverse;
+  };
   LayerNormCall call;
   const T* g;
   __device__ State begin(unsigned) const { return 0; }
-  __device__ void operator()(State, std::int64_t row, unsigned group, Lanes& a, Lanes& b) const {
+  __device__ Values fetch(std::int64_t row, unsigned group) const {
     const std::int64_t at = row * call.width + group * kLanes;
-    const Lanes x = load(static_cast<const T*>(call.x) + at), by = load(g + at);
+    return {pack_at(static_cast<const T*>(call.x) + at), pack_at(g + at), call.mean[row],
+            call.inverse[row]};
+  }
+  __device__ void add(State, std::int64_t, unsigned, const Values& values, Lanes& a,
+                      Lanes& b) const {
+    const Lanes x = lanes_of(values.x), by = lanes_of(values.g);
     for (int k = 0; k < kLanes; ++k) {
-      a[k] += by[k] * (x[k] - call.mean[row]) * call.inverse[row];
+      a[k] += by[k] * (x[k] - values.mean) * values.inverse;
       b[k] += by[k];
     }
   }
@@ -115,12 +125,17 @@ struct AddBias {
 
 template <typename T>
 struct SumRows {
+  static constexpr int kAhead = 4;
   using State = char;
+  using Values = Pack<T>;
   const T* g;
   std::int64_t channels;
   __device__ State begin(unsigned) const { return 0; }
-  __device__ void operator()(State, std::int64_t row, unsigned group, Lanes& a, Lanes&) const {
-    const Lanes by = load(g + row * channels + group * kLanes);
+  __device__ Values fetch(std::int64_t row, unsigned group) const {
+    return pack_at(g + row * channels + group * kLanes);
+  }
+  __device__ void add(State, std::int64_t, unsigned, const Values& values, Lanes& a, Lanes&) const {
+    const Lanes by = lanes_of(values);
     for (int k = 0; k < kLanes; ++k) a[k] += by[k];
   }
 };

@@ -19,22 +19,25 @@ constexpr double kStatisticsMomentum = 0.1;
 // Turns the statistics of a channel into what the other kernels read.
 __device__ void set_statistics(const NormCall& call, unsigned c, double mean, double variance) {
   const double inverse = 1.0 / sqrt(variance + kEpsilon);
+  const auto gamma = static_cast<double>(call.gamma[c]);
   call.mean[c] = static_cast<float>(mean);
   call.inverse[c] = static_cast<float>(inverse);
-  call.scale[c] = static_cast<float>(static_cast<double>(call.gamma[c]) * inverse);
+  call.scale[c] = static_cast<float>(gamma * inverse);
 }
 
-__device__ void move(float& statistic, double measured) {
+__device__ float moved(float statistic, double measured) {
   const auto old = static_cast<double>(statistic);
-  statistic = static_cast<float>(old + kStatisticsMomentum * (measured - old));
+  return static_cast<float>(old + kStatisticsMomentum * (measured - old));
 }
 
 // The running variance moves to the unbiased estimate or, of a single value, to the biased one.
+// Reads come first: each would wait for the writes before it.
 __device__ void set_measured_statistics(const NormCall& call, unsigned c, double mean,
                                         double variance, double count) {
+  const float old_mean = call.running_mean[c], old_var = call.running_var[c];
   set_statistics(call, c, mean, variance);
-  move(call.running_mean[c], mean);
-  move(call.running_var[c], count > 1 ? variance * count / (count - 1) : variance);
+  call.running_mean[c] = moved(old_mean, mean);
+  call.running_var[c] = moved(old_var, count > 1 ? variance * count / (count - 1) : variance);
 }
 
 __device__ void set_gradient_means(const NormCall& call, unsigned c, double g, double moment,
@@ -46,13 +49,18 @@ __device__ void set_gradient_means(const NormCall& call, unsigned c, double g, d
 
 template <typename T>
 struct Statistics {
+  static constexpr int kAhead = sizeof(T) == 2 ? 8 : 4;
   using State = Lanes;  // x of the first row
+  using Values = Pack<T>;
   const T* x;
   std::int64_t channels;
   __device__ State begin(unsigned group) const { return load(x + group * kLanes); }
-  __device__ void operator()(const State& origin, std::int64_t row, unsigned group, Lanes& a,
-                             Lanes& b) const {
-    const Lanes at = load(x + row * channels + group * kLanes);
+  __device__ Values fetch(std::int64_t row, unsigned group) const {
+    return pack_at(x + row * channels + group * kLanes);
+  }
+  __device__ void add(const State& origin, std::int64_t, unsigned, const Values& values, Lanes& a,
+                      Lanes& b) const {
+    const Lanes at = lanes_of(values);
     for (int k = 0; k < kLanes; ++k) {
       const float d = at[k] - origin[k];
       a[k] += d;
@@ -109,30 +117,50 @@ __device__ inline float normalised(float x, float mean, float scale, float beta)
 
 template <typename T>
 struct Forward {
+  static constexpr int kAhead = sizeof(T) == 2 ? 4 : 2;
+  struct State {
+    Lanes mean, scale, beta;
+  };
+  struct Values {
+    Pack<T> x, addend;
+  };
   NormCall call;
-  unsigned groups;
-  __device__ void operator()(std::int64_t i) const {
-    const unsigned first = static_cast<unsigned>(i) % groups * kLanes;
-    const Lanes x = load(static_cast<const T*>(call.x) + i * kLanes);
-    const Lanes mean = load(call.mean + first), scale = load(call.scale + first);
-    const Lanes beta = load(call.beta + first);
+  __device__ State begin(unsigned group) const {
+    const unsigned first = group * kLanes;
+    return {load(call.mean + first), load(call.scale + first), load(call.beta + first)};
+  }
+  __device__ Values fetch(std::int64_t row, unsigned group) const {
+    const std::int64_t at = row * call.channels + group * kLanes;
+    Values values;
+    values.x = pack_at(static_cast<const T*>(call.x) + at);
+    if (call.addend != nullptr) values.addend = pack_at(static_cast<const T*>(call.addend) + at);
+    return values;
+  }
+  __device__ void operator()(const State& state, std::int64_t row, unsigned group,
+                             const Values& values) const {
+    const Lanes x = lanes_of(values.x);
     Lanes y;
-    for (int k = 0; k < kLanes; ++k) y[k] = normalised(x[k], mean[k], scale[k], beta[k]);
+    for (int k = 0; k < kLanes; ++k)
+      y[k] = normalised(x[k], state.mean[k], state.scale[k], state.beta[k]);
     if (call.addend != nullptr) {
-      const Lanes addend = load(static_cast<const T*>(call.addend) + i * kLanes);
+      const Lanes addend = lanes_of(values.addend);
       for (int k = 0; k < kLanes; ++k) y[k] += addend[k];
     }
     if (call.relu) {
       for (int k = 0; k < kLanes; ++k) y[k] = y[k] < 0 ? 0.0F : y[k];
     }
-    store(static_cast<T*>(call.y) + i * kLanes, y);
+    store(static_cast<T*>(call.y) + row * call.channels + group * kLanes, y);
   }
 };
 
 template <typename T>
 struct Sums {
+  static constexpr int kAhead = sizeof(T) == 2 ? 2 : 1;
   struct State {
     Lanes mean, scale, beta;
+  };
+  struct Values {
+    Pack<T> x, g, other, y;
   };
   NormCall call;
   const T *g, *other;
@@ -141,26 +169,35 @@ struct Sums {
     const unsigned first = group * kLanes;
     return {load(call.mean + first), load(call.scale + first), load(call.beta + first)};
   }
-  __device__ void operator()(const State& state, std::int64_t row, unsigned group, Lanes& a,
-                             Lanes& b) const {
+  __device__ bool reads_output() const { return call.relu && call.addend != nullptr; }
+  __device__ Values fetch(std::int64_t row, unsigned group) const {
     const std::int64_t at = row * call.channels + group * kLanes;
-    const Lanes x = load(static_cast<const T*>(call.x) + at);
-    Lanes by = load(g + at);
+    Values values;
+    values.x = pack_at(static_cast<const T*>(call.x) + at);
+    values.g = pack_at(g + at);
+    if (other != nullptr) values.other = pack_at(other + at);
+    if (reads_output()) values.y = pack_at(static_cast<const T*>(call.y) + at);
+    return values;
+  }
+  __device__ void add(const State& state, std::int64_t row, unsigned group, const Values& values,
+                      Lanes& a, Lanes& b) const {
+    const Lanes x = lanes_of(values.x);
+    Lanes by = lanes_of(values.g);
     if (other != nullptr) {
-      const Lanes more = load(other + at);
+      const Lanes more = lanes_of(values.other);
       for (int k = 0; k < kLanes; ++k) by[k] += more[k];
     }
-    if (call.relu) mask(state, x, at, by);
-    if (masked != nullptr) store(masked + at, by);
+    if (call.relu) mask(state, x, values, by);
+    if (masked != nullptr) store(masked + row * call.channels + group * kLanes, by);
     for (int k = 0; k < kLanes; ++k) {
       a[k] += by[k];
       b[k] += by[k] * (x[k] - state.mean[k]);
     }
   }
-  __device__ void mask(const State& state, const Lanes& x, std::int64_t at, Lanes& by) const {
+  __device__ void mask(const State& state, const Lanes& x, const Values& values, Lanes& by) const {
     Lanes y;
-    if (call.addend != nullptr) {
-      y = load(static_cast<const T*>(call.y) + at);
+    if (reads_output()) {
+      y = lanes_of(values.y);
     } else {
       for (int k = 0; k < kLanes; ++k)
         y[k] = normalised(x[k], state.mean[k], state.scale[k], state.beta[k]);
@@ -193,40 +230,51 @@ struct SumsFromShared {
 
 template <typename T>
 struct Backward {
+  static constexpr int kAhead = sizeof(T) == 2 ? 4 : 2;
+  struct State {
+    Lanes mean, scale, beta, mean_g, slope;
+  };
+  struct Values {
+    Pack<T> x, g;
+  };
   NormCall call;
-  unsigned groups;
   bool is_masked;
   const T* g;
   T* dx;
-  __device__ void operator()(std::int64_t i) const {
-    if (i >= call.rows * groups) return store(dx + i * kLanes, zeros());
-    const unsigned first = static_cast<unsigned>(i) % groups * kLanes;
-    const Lanes x = load(static_cast<const T*>(call.x) + i * kLanes);
-    const Lanes mean = load(call.mean + first), scale = load(call.scale + first);
-    const Lanes mean_g = load(call.mean_g + first), slope = load(call.slope + first);
-    Lanes by = load(g + i * kLanes);
+  __device__ State begin(unsigned group) const {
+    const unsigned first = group * kLanes;
+    return {load(call.mean + first), load(call.scale + first), load(call.beta + first),
+            load(call.mean_g + first), load(call.slope + first)};
+  }
+  __device__ Values fetch(std::int64_t row, unsigned group) const {
+    const std::int64_t at = row * call.channels + group * kLanes;
+    return {pack_at(static_cast<const T*>(call.x) + at), pack_at(g + at)};
+  }
+  __device__ void operator()(const State& state, std::int64_t row, unsigned group,
+                             const Values& values) const {
+    T* to = dx + row * call.channels + group * kLanes;
+    if (row >= call.rows) return store(to, zeros());
+    const Lanes x = lanes_of(values.x);
+    Lanes by = lanes_of(values.g);
     if (call.relu && !is_masked) {
-      const Lanes beta = load(call.beta + first);
-      for (int k = 0; k < kLanes; ++k)
-        by[k] = normalised(x[k], mean[k], scale[k], beta[k]) > 0 ? by[k] : 0.0F;
+      for (int k = 0; k < kLanes; ++k) {
+        const float y = normalised(x[k], state.mean[k], state.scale[k], state.beta[k]);
+        by[k] = y > 0 ? by[k] : 0.0F;
+      }
     }
     Lanes out;
     for (int k = 0; k < kLanes; ++k)
-      out[k] = scale[k] * (by[k] - mean_g[k] - (x[k] - mean[k]) * slope[k]);
-    store(dx + i * kLanes, out);
+      out[k] = state.scale[k] * (by[k] - state.mean_g[k] - (x[k] - state.mean[k]) * state.slope[k]);
+    store(to, out);
   }
 };
-
-unsigned groups_of(const NormCall& call) {
-  return static_cast<unsigned>(call.channels / kLanes);
-}
 
 }  // namespace
 
 std::size_t sums_scratch_bytes(std::int64_t channels) {
   const unsigned columns = columns_of(channels);
   return counter_bytes(columns) +
-         most_blocks_down(columns) * static_cast<std::size_t>(2 * padded(channels)) * sizeof(float);
+         most_sums_down(columns) * static_cast<std::size_t>(2 * padded(channels)) * sizeof(float);
 }
 
 void norm_statistics(const NormCall& call, Stream stream) {
@@ -247,7 +295,7 @@ void norm_statistics_from_running(const NormCall& call, Stream stream) {
 
 void norm_forward(const NormCall& call, Stream stream) {
   with_type(call.type, [&]<typename T>(T) {
-    for_all(call.rows_held * groups_of(call), Forward<T>{call, groups_of(call)}, stream);
+    for_rows(call.rows_held, call.channels, Forward<T>{call}, stream);
   });
 }
 
@@ -274,10 +322,8 @@ void norm_sums_from_shared(const NormCall& call, Stream stream) {
 
 void norm_backward(const NormCall& call, const void* g, bool is_masked, void* dx, Stream stream) {
   with_type(call.type, [&]<typename T>(T) {
-    for_all(call.rows_held * groups_of(call),
-            Backward<T>{call, groups_of(call), is_masked, static_cast<const T*>(g),
-                        static_cast<T*>(dx)},
-            stream);
+    for_rows(call.rows_held, call.channels,
+             Backward<T>{call, is_masked, static_cast<const T*>(g), static_cast<T*>(dx)}, stream);
   });
 }
 
