@@ -176,6 +176,22 @@ struct CopyChannels {
   }
 };
 
+// CopyPacks is CopyChannels in packs, where all of its numbers of channels are whole packs.
+template <typename T>
+struct CopyPacks {
+  ChannelCopy call;
+  unsigned written;  // packs of a row of `to`
+  const T* from;
+  T* to;
+  __device__ void operator()(std::int64_t i) const {
+    const auto at = static_cast<unsigned>(i);
+    const std::int64_t row = at / written, c = at % written * kLanes;
+    const Lanes values =
+        c < call.channels ? load(from + row * call.from_width + call.from_first + c) : zeros();
+    store(to + row * call.to_width + call.to_first + c, values);
+  }
+};
+
 template <typename T>
 struct Flatten {
   FlattenCall call;
@@ -246,8 +262,7 @@ void activate_backward(Type type, Slope kind, const void* value, const void* g, 
   });
 }
 
-void quantize(Type type, Levels levels, const void* x, void* y, std::int64_t count,
-              Stream stream) {
+void quantize(Type type, Levels levels, const void* x, void* y, std::int64_t count, Stream stream) {
   with_type(type, [&]<typename T>(T) {
     for_all(count / kLanes, Quantize<T>{levels, static_cast<const T*>(x), static_cast<T*>(y)},
             stream);
@@ -295,7 +310,14 @@ void dropout(Type type, const DropoutCall& call, const void* x, void* y, Stream 
 
 void copy_channels(Type type, const ChannelCopy& call, const void* from, void* to, Stream stream) {
   const std::int64_t written = call.clears_rest ? call.to_width - call.to_first : call.channels;
+  const std::int64_t all =
+      call.channels | call.to_width | call.to_first | call.from_width | call.from_first | written;
   with_type(type, [&]<typename T>(T) {
+    if (all % kLanes == 0)
+      return for_all(call.rows * written / kLanes,
+                     CopyPacks<T>{call, static_cast<unsigned>(written / kLanes),
+                                  static_cast<const T*>(from), static_cast<T*>(to)},
+                     stream);
     for_all(call.rows * written,
             CopyChannels<T>{call, written, static_cast<const T*>(from), static_cast<T*>(to)},
             stream);

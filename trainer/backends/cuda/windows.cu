@@ -6,94 +6,114 @@
 namespace detol::inline trainer::cuda {
 namespace {
 
-struct Place {
-  std::int64_t image, y, x, group;
+// Window is a WindowCall in 32 bits, which divide ten times faster; packs are counted in 32 bits
+// (Builder), and addresses in 64.
+struct Window {
+  int channels, height, width, out_height, out_width, groups;
+  int rows, wide, stride, above, beside;  // rows and wide: of the window
+
+  explicit Window(const WindowCall& call)
+      : channels(static_cast<int>(call.channels)),
+        height(static_cast<int>(call.height)),
+        width(static_cast<int>(call.width)),
+        out_height(static_cast<int>(call.out_height)),
+        out_width(static_cast<int>(call.out_width)),
+        groups(channels / kLanes),
+        rows(static_cast<int>(call.kernel_height)),
+        wide(static_cast<int>(call.kernel)),
+        stride(static_cast<int>(call.stride)),
+        above(static_cast<int>(call.above)),
+        beside(static_cast<int>(call.beside)) {}
 };
 
-// Returns the place of pack i in images of height x width.
-__device__ Place place_of(std::int64_t i, std::int64_t height, std::int64_t width,
-                          std::int64_t groups) {
-  const std::int64_t group = i % groups, position = i / groups;
-  return {position / (height * width), position / width % height, position % width, group};
+struct Place {
+  unsigned image;
+  int y, x, group;
+};
+
+// Returns the place of pack `index` in images of height x width.
+__device__ Place place_of(std::int64_t index, int height, int width, int groups) {
+  const auto i = static_cast<unsigned>(index);
+  const unsigned position = i / static_cast<unsigned>(groups);
+  const unsigned row = position / static_cast<unsigned>(width);
+  return {row / static_cast<unsigned>(height),
+          static_cast<int>(row % static_cast<unsigned>(height)),
+          static_cast<int>(position % static_cast<unsigned>(width)),
+          static_cast<int>(i % static_cast<unsigned>(groups))};
 }
 
 // Taps is the range of a window's taps that lie within the image, in one direction.
 struct Taps {
-  std::int64_t first, end;
+  int first, end;
 };
-__device__ Taps taps_of(std::int64_t at, std::int64_t kernel, std::int64_t extent) {
+__device__ Taps taps_of(int at, int kernel, int extent) {
   return {at < 0 ? -at : 0, at + kernel > extent ? extent - at : kernel};
 }
 
 // Calls visit(tap, value) for every input of an output's window.
 template <typename T, typename Visit>
-__device__ void for_inputs(const WindowCall& call, const Place& at, const T* x,
-                           const Visit& visit) {
-  const std::int64_t groups = call.channels / kLanes;
-  const std::int64_t top = at.y * call.stride - call.above;
-  const std::int64_t left = at.x * call.stride - call.beside;
-  const Taps down = taps_of(top, call.kernel_height, call.height);
-  const Taps right = taps_of(left, call.kernel, call.width);
-  for (std::int64_t r = down.first; r < down.end; ++r) {
-    for (std::int64_t s = right.first; s < right.end; ++s) {
-      const std::int64_t position = (at.image * call.height + top + r) * call.width + left + s;
-      visit(r * call.kernel + s, load(x + (position * groups + at.group) * kLanes));
-    }
+__device__ void for_inputs(const Window& w, const Place& at, const T* x, const Visit& visit) {
+  const int top = at.y * w.stride - w.above, left = at.x * w.stride - w.beside;
+  const Taps down = taps_of(top, w.rows, w.height);
+  const Taps right = taps_of(left, w.wide, w.width);
+  const T* image =
+      x + static_cast<std::int64_t>(at.image) * w.height * w.width * w.channels + at.group * kLanes;
+  for (int r = down.first; r < down.end; ++r) {
+    const T* line = image + (static_cast<std::int64_t>(top + r) * w.width + left) * w.channels;
+    for (int s = right.first; s < right.end; ++s)
+      visit(r * w.wide + s, load(line + static_cast<std::int64_t>(s) * w.channels));
   }
 }
 
 template <typename T>
 struct MaxPool {
-  WindowCall call;
+  Window window;
   bool relu;
   const T* x;
   T* y;
   std::int16_t* best;
   __device__ void operator()(std::int64_t i) const {
-    const Place at = place_of(i, call.out_height, call.out_width, call.channels / kLanes);
+    const Place at = place_of(i, window.out_height, window.out_width, window.groups);
     Lanes largest = zeros();
-    std::int16_t taps[kLanes];
-    for (int k = 0; k < kLanes; ++k) taps[k] = -1;
+    Pack<std::int16_t> taps;
+    for (int k = 0; k < kLanes; ++k) taps.values[k] = -1;
     bool is_first = !relu;
-    for_inputs(call, at, x, [&](std::int64_t tap, const Lanes& value) {
+    for_inputs(window, at, x, [&](int tap, const Lanes& value) {
       for (int k = 0; k < kLanes; ++k) {
         if (!is_first && value[k] <= largest[k]) continue;
         // The comparison is false if either is NaN. A NaN in `largest` stays.
         if (!is_first && largest[k] != largest[k] && value[k] == value[k]) continue;
         largest[k] = value[k];
-        taps[k] = static_cast<std::int16_t>(tap);
+        taps.values[k] = static_cast<std::int16_t>(tap);
       }
       is_first = false;
     });
     store(y + i * kLanes, largest);
-    for (int k = 0; k < kLanes; ++k) best[i * kLanes + k] = taps[k];
+    *reinterpret_cast<Pack<std::int16_t>*>(best + i * kLanes) = taps;
   }
 };
 
 // Returns the range of outputs whose windows contain an input, in one direction.
-__device__ Taps outputs_of(std::int64_t at, std::int64_t padding, std::int64_t kernel,
-                           std::int64_t stride, std::int64_t extent) {
-  const std::int64_t last = (at + padding) / stride;
-  const std::int64_t before = at + padding - kernel + 1;
-  const std::int64_t first = before <= 0 ? 0 : (before + stride - 1) / stride;
+__device__ Taps outputs_of(int at, int padding, int kernel, int stride, int extent) {
+  const int last = (at + padding) / stride;
+  const int before = at + padding - kernel + 1;
+  const int first = before <= 0 ? 0 : (before + stride - 1) / stride;
   return {first, last + 1 < extent ? last + 1 : extent};
 }
 
 // Calls share(sum, output, y, x, tap) for each window that contains input i, and stores the sum.
 template <typename T, typename Share>
-__device__ void collect(const WindowCall& call, std::int64_t i, T* dx, const Share& share) {
-  const std::int64_t groups = call.channels / kLanes;
-  const Place at = place_of(i, call.height, call.width, groups);
-  const Taps down = outputs_of(at.y, call.above, call.kernel_height, call.stride, call.out_height);
-  const Taps right = outputs_of(at.x, call.beside, call.kernel, call.stride, call.out_width);
+__device__ void collect(const Window& w, std::int64_t i, T* dx, const Share& share) {
+  const Place at = place_of(i, w.height, w.width, w.groups);
+  const Taps down = outputs_of(at.y, w.above, w.rows, w.stride, w.out_height);
+  const Taps right = outputs_of(at.x, w.beside, w.wide, w.stride, w.out_width);
   Lanes sum = zeros();
-  for (std::int64_t y = down.first; y < down.end; ++y) {
-    for (std::int64_t x = right.first; x < right.end; ++x) {
-      const std::int64_t output =
-          ((at.image * call.out_height + y) * call.out_width + x) * groups + at.group;
-      const std::int64_t r = at.y + call.above - y * call.stride;
-      const std::int64_t s = at.x + call.beside - x * call.stride;
-      share(sum, output, y, x, r * call.kernel + s);
+  for (int y = down.first; y < down.end; ++y) {
+    const std::int64_t line = static_cast<std::int64_t>(at.image) * w.out_height + y;
+    for (int x = right.first; x < right.end; ++x) {
+      const std::int64_t output = (line * w.out_width + x) * w.groups + at.group;
+      const int r = at.y + w.above - y * w.stride, s = at.x + w.beside - x * w.stride;
+      share(sum, output, y, x, r * w.wide + s);
     }
   }
   store(dx + i * kLanes, sum);
@@ -101,39 +121,39 @@ __device__ void collect(const WindowCall& call, std::int64_t i, T* dx, const Sha
 
 template <typename T>
 struct MaxPoolBackward {
-  WindowCall call;
+  Window window;
   const T* g;
   const std::int16_t* best;
   T* dx;
   __device__ void operator()(std::int64_t i) const {
-    collect(call, i, dx,
-            [&](Lanes& sum, std::int64_t output, std::int64_t, std::int64_t, std::int64_t tap) {
-              const Lanes by = load(g + output * kLanes);
-              for (int k = 0; k < kLanes; ++k) {
-                if (best[output * kLanes + k] == tap) sum[k] += by[k];
-              }
-            });
+    collect(window, i, dx, [&](Lanes& sum, std::int64_t output, int, int, int tap) {
+      const Lanes by = load(g + output * kLanes);
+      const Pack<std::int16_t> taps = pack_at(best + output * kLanes);
+      for (int k = 0; k < kLanes; ++k) {
+        if (taps.values[k] == tap) sum[k] += by[k];
+      }
+    });
   }
 };
 
-__device__ float taps_inside(const WindowCall& call, std::int64_t y, std::int64_t x) {
-  const Taps down = taps_of(y * call.stride - call.above, call.kernel_height, call.height);
-  const Taps right = taps_of(x * call.stride - call.beside, call.kernel, call.width);
+__device__ float taps_inside(const Window& w, int y, int x) {
+  const Taps down = taps_of(y * w.stride - w.above, w.rows, w.height);
+  const Taps right = taps_of(x * w.stride - w.beside, w.wide, w.width);
   return static_cast<float>((down.end - down.first) * (right.end - right.first));
 }
 
 template <typename T>
 struct AvgPool {
-  WindowCall call;
+  Window window;
   const T* x;
   T* y;
   __device__ void operator()(std::int64_t i) const {
-    const Place at = place_of(i, call.out_height, call.out_width, call.channels / kLanes);
+    const Place at = place_of(i, window.out_height, window.out_width, window.groups);
     Lanes sum = zeros();
-    for_inputs(call, at, x, [&](std::int64_t, const Lanes& value) {
+    for_inputs(window, at, x, [&](int, const Lanes& value) {
       for (int k = 0; k < kLanes; ++k) sum[k] += value[k];
     });
-    const float taps = taps_inside(call, at.y, at.x);
+    const float taps = taps_inside(window, at.y, at.x);
     for (int k = 0; k < kLanes; ++k) sum[k] /= taps;
     store(y + i * kLanes, sum);
   }
@@ -141,16 +161,15 @@ struct AvgPool {
 
 template <typename T>
 struct AvgPoolBackward {
-  WindowCall call;
+  Window window;
   const T* g;
   T* dx;
   __device__ void operator()(std::int64_t i) const {
-    collect(call, i, dx,
-            [&](Lanes& sum, std::int64_t output, std::int64_t y, std::int64_t x, std::int64_t) {
-              const Lanes by = load(g + output * kLanes);
-              const float taps = taps_inside(call, y, x);
-              for (int k = 0; k < kLanes; ++k) sum[k] += by[k] / taps;
-            });
+    collect(window, i, dx, [&](Lanes& sum, std::int64_t output, int y, int x, int) {
+      const Lanes by = load(g + output * kLanes);
+      const float taps = taps_inside(window, y, x);
+      for (int k = 0; k < kLanes; ++k) sum[k] += by[k] / taps;
+    });
   }
 };
 
@@ -191,8 +210,10 @@ struct BroadcastPlanes {
   const T *s, *x;
   T* y;
   __device__ void operator()(std::int64_t i) const {
-    const std::int64_t groups = call.channels / kLanes;
-    const std::int64_t image = i / (call.positions * groups), group = i % groups;
+    const auto groups = static_cast<unsigned>(call.channels / kLanes);
+    const auto at = static_cast<unsigned>(i);
+    const unsigned group = at % groups;
+    const std::int64_t image = at / groups / static_cast<unsigned>(call.positions);
     Lanes out = load(s + (image * groups + group) * kLanes);
     if (x != nullptr) {
       const Lanes times = load(x + i * kLanes);
@@ -216,7 +237,8 @@ void max_pool(Type type, const WindowCall& call, bool relu, const void* x, void*
               std::int16_t* best, Stream stream) {
   with_type(type, [&]<typename T>(T) {
     for_all(outputs_of(call),
-            MaxPool<T>{call, relu, static_cast<const T*>(x), static_cast<T*>(y), best}, stream);
+            MaxPool<T>{Window(call), relu, static_cast<const T*>(x), static_cast<T*>(y), best},
+            stream);
   });
 }
 
@@ -224,21 +246,23 @@ void max_pool_backward(Type type, const WindowCall& call, const void* g, const s
                        void* dx, Stream stream) {
   with_type(type, [&]<typename T>(T) {
     for_all(inputs_of(call),
-            MaxPoolBackward<T>{call, static_cast<const T*>(g), best, static_cast<T*>(dx)}, stream);
+            MaxPoolBackward<T>{Window(call), static_cast<const T*>(g), best, static_cast<T*>(dx)},
+            stream);
   });
 }
 
 void avg_pool(Type type, const WindowCall& call, const void* x, void* y, Stream stream) {
   with_type(type, [&]<typename T>(T) {
-    for_all(outputs_of(call), AvgPool<T>{call, static_cast<const T*>(x), static_cast<T*>(y)},
-            stream);
+    for_all(outputs_of(call),
+            AvgPool<T>{Window(call), static_cast<const T*>(x), static_cast<T*>(y)}, stream);
   });
 }
 
 void avg_pool_backward(Type type, const WindowCall& call, const void* g, void* dx, Stream stream) {
   with_type(type, [&]<typename T>(T) {
     for_all(inputs_of(call),
-            AvgPoolBackward<T>{call, static_cast<const T*>(g), static_cast<T*>(dx)}, stream);
+            AvgPoolBackward<T>{Window(call), static_cast<const T*>(g), static_cast<T*>(dx)},
+            stream);
   });
 }
 
