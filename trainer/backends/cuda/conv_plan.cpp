@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "trainer/backends/cuda/conv_kernels.h"
 #include "trainer/backends/cuda/cudnn_graph.h"
 #include "trainer/backends/cuda/device.h"
 
@@ -49,6 +50,20 @@ class CudnnPlan final : public ConvPlan {
   std::shared_ptr<const Graph> graph_;
   Descriptor plan_;
   std::size_t scratch_bytes_ = 0;
+};
+
+// KernelPlan runs a kernel of ours.
+class KernelPlan final : public ConvPlan {
+ public:
+  KernelPlan(const ConvKernel& kernel, const ConvShape& shape) : kernel_(kernel), shape_(shape) {}
+  std::size_t scratch_bytes() const override { return kernel_.scratch_bytes(shape_); }
+  void run(void* x, void* w, void* y, void* scratch) const override {
+    kernel_.run(shape_, x, w, y, scratch, device().stream);
+  }
+
+ private:
+  const ConvKernel& kernel_;
+  const ConvShape shape_;
 };
 
 // SplitPlan runs a convolution on some images at a time. The weights' gradients of later slices are
@@ -100,6 +115,7 @@ class SplitPlan final : public ConvPlan {
 
 // Known caches the plans of one shape.
 struct Known {
+  std::vector<std::string> kernels;  // the names of ours that support it; they come before cuDNN's
   std::shared_ptr<const Graph> graph;
   std::vector<Config> configs;                             // all, best first, no name twice
   std::map<std::string, std::unique_ptr<ConvPlan>> plans;  // null: cuDNN refused it
@@ -112,6 +128,11 @@ std::map<std::string, Known>& all_known() {
 
 Known make_known(const ConvShape& shape) {
   Known known;
+  for (const ConvKernel* kernel : {&kDepthwiseKernel, &kTileKernel}) {
+    if (!kernel->supports(shape)) continue;
+    known.kernels.emplace_back(kernel->name);
+    known.plans.emplace(kernel->name, std::make_unique<KernelPlan>(*kernel, shape));
+  }
   known.graph = std::make_shared<const Graph>(graph_of(shape));
   known.configs = configs_of(*known.graph);
   return known;
@@ -144,7 +165,7 @@ const ConvPlan* plan_for(Known& known, const Config& config) {
 
 std::vector<std::string> algorithms_of(const ConvShape& shape) {
   Known& known = known_of(shape);
-  std::vector<std::string> algorithms;
+  std::vector<std::string> algorithms = known.kernels;
   for (const Config& config : known.configs) {
     if (algorithms.size() == kMostAlgorithms) break;
     if (may_serve(shape, config) && plan_for(known, config) != nullptr)
@@ -160,6 +181,10 @@ namespace {
 const ConvPlan* whole_plan(const ConvShape& shape, const std::string& algorithm,
                            std::size_t most_scratch) {
   Known& known = known_of(shape);
+  for (const std::string& name : known.kernels) {
+    const ConvPlan* plan = known.plans.at(name).get();
+    if (algorithm.empty() ? plan->scratch_bytes() <= most_scratch : algorithm == name) return plan;
+  }
   for (const Config& config : known.configs) {
     if (!algorithm.empty() && config.name != algorithm) continue;
     if (!may_serve(shape, config)) continue;
