@@ -8,8 +8,10 @@
 #include "bench/figures.h"
 #include "bench/networks.h"
 #include "core/clock.h"
+#include "encodings/network/cost.h"
 #include "trainer/backends/cuda/load.h"
 #include "trainer/backends/plan.h"
+#include "trainer/training_memory.h"
 
 namespace detol::inline bench {
 namespace {
@@ -77,10 +79,15 @@ double floor_of(const Network& network, const CudaBench& bench, const DevicePeak
   return floor_s;
 }
 
-Result<double> cuda_compile_ms(const Network& network, const CudaBench& bench) {
+struct Compilation {
+  double ms = 0, bytes = 0;
+};
+
+Result<Compilation> compile_timed(const Network& network, const CudaBench& bench) {
   const double start_s = system_clock().now_s();
-  DETOL_TRY(compile_cudnn(network, recipe_of(bench), {}));
-  return 1e3 * (system_clock().now_s() - start_s);
+  DETOL_ASSIGN(const auto executable, compile_cudnn(network, recipe_of(bench), {}));
+  return Compilation{.ms = 1e3 * (system_clock().now_s() - start_s),
+                     .bytes = static_cast<double>(executable->bytes())};
 }
 
 Result<NetworkOnDevice> measure_on_device(const BenchNetworkRow& row, const CudaBench& bench,
@@ -88,8 +95,14 @@ Result<NetworkOnDevice> measure_on_device(const BenchNetworkRow& row, const Cuda
   DETOL_ASSIGN(const CudaPlugin* plugin, cuda_plugin());
   const Network network = row.make();
   NetworkOnDevice made{.name = std::string(row.name)};
-  DETOL_ASSIGN(made.compile_cold_ms, cuda_compile_ms(network, bench));
-  DETOL_ASSIGN(made.compile_warm_ms, cuda_compile_ms(network, bench));
+  DETOL_ASSIGN(const Compilation cold, compile_timed(network, bench));
+  DETOL_ASSIGN(const Compilation warm, compile_timed(network, bench));
+  DETOL_ASSIGN(Cost cost, cost_of(network));
+  DETOL_ASSIGN(cost.memory, training_bytes(network, recipe_of(bench)));
+  made.compile_cold_ms = cold.ms;
+  made.compile_warm_ms = warm.ms;
+  made.bytes = warm.bytes;
+  made.foreseen_bytes = device_bytes({network, recipe_of(bench), cost});
   DETOL_ASSIGN(const NetworkSeconds seconds,
                plugin->time_network(network, recipe_of(bench), bench.runs));
   const Figure step = median_figure(made.name, "s", seconds.steps);

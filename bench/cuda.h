@@ -47,6 +47,8 @@ struct NetworkOnDevice {
   double floor_images_per_s = 0;  // by the sum of the floors of its units (plan.h) and the update
   double compile_cold_ms = 0;     // the first network of these shapes
   double compile_warm_ms = 0;     // a second one of the same shapes
+  double bytes = 0;               // of the device, while it trains
+  double foreseen_bytes = 0;      // as a search foresees them
   std::int64_t n = 0;             // runs of steps
   double spread = 0;              // (p90 - p10) / median
 };

@@ -36,15 +36,17 @@ Result<Rows> layers(const CudaBench& bench, const DevicePeaks& peaks) {
 }
 
 Result<Rows> networks(const CudaBench& bench, const DevicePeaks& peaks) {
-  Rows rows{.columns = {"network", "batch", "precision", "images_per_s", "floor_images_per_s",
-                        "ratio", "compile_cold_ms", "compile_warm_ms", "n", "spread"},
-            .rows = {}};
+  Rows rows{
+      .columns = {"network", "batch", "precision", "images_per_s", "floor_images_per_s", "ratio",
+                  "compile_cold_ms", "compile_warm_ms", "mb", "foreseen_mb", "n", "spread"},
+      .rows = {}};
   DETOL_TRY(bench_networks_cuda(bench, peaks, [&](const NetworkOnDevice& network) {
     log_info("{} {:.4g} images/s", network.name, network.images_per_s);
     rows.rows.push_back({network.name, bench.batch, bench.precision, network.images_per_s,
                          network.floor_images_per_s,
                          network.floor_images_per_s / network.images_per_s, network.compile_cold_ms,
-                         network.compile_warm_ms, network.n, network.spread});
+                         network.compile_warm_ms, 1e-6 * network.bytes,
+                         1e-6 * network.foreseen_bytes, network.n, network.spread});
   }));
   return rows;
 }

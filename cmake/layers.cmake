@@ -78,7 +78,7 @@ room(scheduler/run               core encodings/space encodings/network encoding
 room(scheduler/simulation        core encodings/space encodings/network encodings/study knowledge
                                  search trainer/data trainer scheduler/pruners scheduler scheduler/run)
 
-room(bench                       core encodings/network surrogate search trainer/collectives
+room(bench                       core encodings/network surrogate search trainer trainer/collectives
                                  trainer/data trainer/data/formats trainer/backends
                                  trainer/backends/cpu trainer/backends/cuda
                                  scheduler/throughput)

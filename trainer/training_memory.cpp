@@ -56,6 +56,18 @@ Result<std::int64_t> training_bytes(const Network& network, const Recipe& recipe
   return static_cast<std::int64_t>(bytes);
 }
 
+double device_bytes(const Candidate& candidate) {
+  const Recipe& recipe = candidate.recipe;
+  const auto planned = static_cast<double>(candidate.cost.memory.value_or(0));
+  if (planned == 0 || precision_of(recipe) != PrecisionKind::kBf16) return planned;
+  const auto params = static_cast<double>(candidate.cost.params);
+  const double copies = 2 + moments_of(recipe) + (recipe.ema > 0 ? 1 : 0);
+  const double kept = params * copies * sizeof(float);
+  const auto staged =
+      static_cast<double>(recipe.batch_size * candidate.network.input_shape().elements());
+  return kept + (params + staged) * sizeof(float) + std::max(0.0, planned - kept) / 2;
+}
+
 tl::expected<Candidate, Refused> with_training_memory(Candidate candidate,
                                                       const Constraints& constraints) {
   const double least = least_bytes(candidate.network, candidate.recipe);

@@ -1,6 +1,5 @@
 #include "scheduler/run/candidate_costs.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "scheduler/report_metrics.h"
@@ -9,23 +8,10 @@
 namespace detol::inline scheduler {
 namespace {
 
-// Returns the bytes that a training needs. The plan counts floats. In bf16, weights, gradients,
-// moments and average stay floats, weights and gradients also have a bf16 copy, and the rest is
-// half as large.
-double bytes_of(const Candidate& candidate) {
-  const Recipe& recipe = candidate.recipe;
-  const auto all = static_cast<double>(candidate.cost.memory.value_or(0));
-  if (precision_of(recipe) != PrecisionKind::kBf16) return all;
-  const auto params = static_cast<double>(candidate.cost.params);
-  const double copies = 2 + moments_of(recipe) + (recipe.ema > 0 ? 1 : 0);
-  const double kept = params * copies * sizeof(float);
-  return kept + params * sizeof(float) + std::max(0.0, all - kept) / 2;
-}
-
 // Returns nullopt if the memory cannot be planned.
 std::optional<double> planned_bytes(const Candidate& candidate) {
   const auto planned = with_training_memory(candidate, {});
-  return planned ? std::optional(bytes_of(*planned)) : std::nullopt;
+  return planned ? std::optional(device_bytes(*planned)) : std::nullopt;
 }
 
 }  // namespace
