@@ -8,7 +8,7 @@ reduce-overhead); `graph`: the whole step, optimiser included, captured in one C
 Always: channels_last, the fused optimiser, cuDNN's own choice of algorithms by timing, TF32 allowed,
 the data set on the device, normalised and in the step's own format; a step gathers its batch there.
 
-For every line on stdin it trains for about a second and answers with images per second: steps without
+For every line on stdin, a number of seconds, it trains about as long and answers with images per second: steps without
 any wait for the device between them, timed by its own clock.
 """
 import pathlib
@@ -101,19 +101,19 @@ class Trainer:
         torch.cuda.synchronize()
         return before.elapsed_time(after) / 1000
 
-    def images_per_second(self):
+    def images_per_second(self, seconds):
         self.seconds_of(20)
-        steps = max(20, int(20 / self.seconds_of(20)))
+        steps = max(20, int(20 * seconds / self.seconds_of(20)))
         return self.batch * steps / self.seconds_of(steps)
 
 
 def main():
     network, batch, variant = sys.argv[1:]
     trainer = Trainer(network, int(batch), variant.split("+"))
-    trainer.images_per_second()  # compiles, tunes and warms up before the first measurement
+    trainer.images_per_second(0.5)  # compiles, tunes and warms up before the first measurement
     print("ready", flush=True)
-    for _ in sys.stdin:
-        print(trainer.images_per_second(), flush=True)
+    for line in sys.stdin:
+        print(trainer.images_per_second(float(line)), flush=True)
 
 
 if __name__ == "__main__":
