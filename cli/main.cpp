@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -31,7 +32,12 @@ int run_program(const std::vector<std::string>& words) {
   const Result<int> done =
       call ? call->command->run(call->arguments) : Result<int>(tl::unexpected<Error>(call.error()));
   if (done) return *done;
-  log_error("detol: {}", printable(done.error().message));
+  const std::string& message = done.error().message;  // a line per mistake
+  for (std::size_t from = 0; from <= message.size();) {
+    const std::size_t end = std::min(message.size(), message.find('\n', from));
+    log_error("detol: {}", printable(message.substr(from, end - from)));
+    from = end + 1;
+  }
   return exit_code_of(done.error().code);
 }
 

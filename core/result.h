@@ -26,7 +26,8 @@ enum class ErrorCode {
 
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
-  std::string message;  // one line: what, where (file:line:col), what to do
+  std::string message;  // one line: what, where (file:line:col), what to do; of a space file, a
+                        // line per mistake
 
   // What the message is about, for callers that treat it differently; empty or 0 if unknown.
   std::string subject = {};  // the parameter, or the path of the override (--set PATH=VALUE)

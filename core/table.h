@@ -50,11 +50,22 @@ std::string join(std::span<const std::string_view> words, std::string_view separ
 // Quotes untrusted text for a message: in single quotes, one line, at most 80 bytes of it.
 std::string in_quotes(std::string_view text);
 
-// Returns the known word nearest to `word` by edit distance, if it is near enough to be a typo.
+// Compares as ASCII.
+bool same_but_for_case(std::string_view a, std::string_view b);
+
+// Returns the known word that `word` is in another case, or a part of, else the nearest one by edit
+// distance, if it is near enough to be a typo.
 std::optional<std::string> did_you_mean(std::string_view word,
                                         std::span<const std::string_view> known);
 
-// Returns "unknown optimizer 'adm'; did you mean 'adamw'? known: sgd, adamw".
+// Returns what to write for a word of another tool: "low" for the key "min". `what` is "key",
+// "word", "algorithm", "option" or "command"; empty if it is none, or if its translation is not
+// known.
+std::string_view said_here(std::string_view what, std::string_view word,
+                           std::span<const std::string_view> known);
+
+// Returns "unknown optimizer 'adm'; did you mean 'adamw'? known: sgd, adamw", or for a word of
+// another tool "unknown key 'min'; write low; known: type, low, high".
 std::string unknown_name(std::string_view what, std::string_view word,
                          std::span<const std::string_view> known);
 

@@ -76,6 +76,33 @@ const Field* find_field(std::span<const Field> fields, std::string_view key) {
   return at == fields.end() ? nullptr : &*at;
 }
 
+// Returns how to write as a choice what stands there as a list or as a map without its type.
+std::string choice_for(const Field& field, const YamlNode& node) {
+  if (node.kind == YamlNode::Kind::kMap && !node.entries.empty()) {
+    const bool is_whole = field.kind == FieldKind::kInt;
+    return fmt::format(", or a choice, whose type is missing here: {{type: {}, ...}}",
+                       is_whole                           ? "int"
+                       : field.kind == FieldKind::kNumber ? "float"
+                                                          : "categorical");
+  }
+  if (node.kind != YamlNode::Kind::kList || node.items.empty()) return "";
+  std::string words;
+  for (const YamlNode& item : node.items) words += (words.empty() ? "" : ", ") + item.scalar;
+  return fmt::format(", or a choice: {{type: categorical, choices: [{}]}}", words.substr(0, 80));
+}
+
+std::vector<std::string_view> keys_of(std::span<const Field> fields) {
+  std::vector<std::string_view> keys;
+  for (const Field& one : fields) keys.push_back(one.key);
+  return keys;
+}
+
+// Returns the key that unknown_name() offers for an unknown one; empty if there is none.
+std::string key_meant_by(std::string_view key, std::span<const std::string_view> known) {
+  const std::string_view here = said_here("key", key, known);
+  return here.empty() ? did_you_mean(key, known).value_or("") : std::string(here);
+}
+
 json to_json(const Value& value) {
   return std::visit([](const auto& v) { return json(v); }, value);
 }
@@ -91,6 +118,43 @@ std::string parent_of(const std::string& name) {
   return dot == std::string::npos ? "" : name.substr(0, dot);
 }
 
+// Mistakes collects the errors of a section, so that all of them are shown at once.
+class Mistakes {
+ public:
+  // Returns the value, or null after an error.
+  json value_or_noted(Result<json> result) {
+    if (result) return *std::move(result);
+    note(std::move(result).error());
+    return {};
+  }
+  void note(Error error) {
+    constexpr std::ptrdiff_t kMostLines = 20;
+    if (!all_) {
+      all_ = std::move(error);
+    } else if (std::ranges::count(all_->message, '\n') < kMostLines) {
+      all_->message += "\n" + error.message;
+    }
+  }
+  // Returns `values` unless there was a mistake.
+  Result<json> or_else(json values) {
+    if (all_) return tl::unexpected(*std::move(all_));
+    return values;
+  }
+
+ private:
+  std::optional<Error> all_;
+};
+
+// Returns "; did you mean 'training.epochs'?" if a section among `fields` has that key; else "".
+std::string section_with(std::span<const Field> fields, std::string_view key,
+                         const std::string& path) {
+  for (const Field& one : fields) {
+    if (one.kind == FieldKind::kSection && find_field(one.children, key) != nullptr)
+      return fmt::format("; did you mean '{}.{}'?", joined(path, one.key), key);
+  }
+  return "";
+}
+
 }  // namespace
 
 Result<json> SchemaReader::section(const YamlNode& node, std::span<const Field> fields,
@@ -101,23 +165,39 @@ Result<json> SchemaReader::section(const YamlNode& node, std::span<const Field> 
     return source_.error(node.at, mistake_in(whole, node, path));
   }
   json values = json::object();
+  Mistakes mistakes;
+  std::vector<std::string> meant;  // by unknown keys: they are not missed, too
   for (const YamlEntry& entry : node.entries) {
     const Field* known = find_field(fields, entry.key);
     if (known == nullptr) {
-      std::vector<std::string_view> keys;
-      for (const Field& one : fields) keys.push_back(one.key);
-      return source_.error(entry.at, where + unknown_name("key", entry.key, keys));
+      mistakes.note(unknown_key(entry, fields, path).value());
+      meant.push_back(key_meant_by(entry.key, keys_of(fields)));
+      continue;
     }
-    DETOL_ASSIGN(json value, field(entry.value, *known, joined(path, entry.key)));
+    json value = mistakes.value_or_noted(field(entry.value, *known, joined(path, entry.key)));
     if (!value.is_null()) values[entry.key] = std::move(value);
   }
   for (const Field& one : fields) {
-    if (one.required && node.find(one.key) == nullptr) {
-      return source_.error(node.at, fmt::format("{}the key '{}' is missing; it must be {}", where,
-                                                one.key, describe(one)));
-    }
+    const bool is_there =
+        node.find(one.key) != nullptr || std::ranges::find(meant, one.key) != meant.end();
+    if (one.required && !is_there)
+      mistakes.note(source_
+                        .error(node.at, fmt::format("{}the key '{}' is missing; it must be {}",
+                                                    where, one.key, describe(one)))
+                        .value());
   }
-  return values;
+  return mistakes.or_else(std::move(values));
+}
+
+tl::unexpected<Error> SchemaReader::unknown_key(const YamlEntry& entry,
+                                                std::span<const Field> fields,
+                                                const std::string& path) const {
+  const std::string where = path.empty() ? "" : path + ": ";
+  const std::string inner = section_with(fields, entry.key, path);
+  if (!inner.empty())
+    return source_.error(entry.at,
+                         fmt::format("{}unknown key {}{}", where, in_quotes(entry.key), inner));
+  return source_.error(entry.at, where + unknown_name("key", entry.key, keys_of(fields)));
 }
 
 Result<json> SchemaReader::field(const YamlNode& node, const Field& field,
@@ -171,19 +251,21 @@ Result<json> SchemaReader::list(const YamlNode& node, const Field& field, const 
   if (field.required && node.items.empty())
     return source_.error(node.at, path + " is empty; it needs at least one item");
   json values = json::array();
+  Mistakes mistakes;
   for (const YamlNode& item : node.items) {
     DETOL_ASSIGN(const std::int64_t copies,
                  repeats(item, field, fmt::format("{}[{}]", path, values.size())));
     for (std::int64_t copy = 0; copy < copies; ++copy) {
       if (values.size() == kMostItems)
         return source_.error(item.at, fmt::format("{} has more than {} items", path, kMostItems));
-      DETOL_ASSIGN(json value,
-                   section(item, field.children, fmt::format("{}[{}]", path, values.size())));
-      value.erase("repeat");
+      json value = mistakes.value_or_noted(
+          section(item, field.children, fmt::format("{}[{}]", path, values.size())));
+      if (value.is_object()) value.erase("repeat");
       values.push_back(std::move(value));
+      if (values.back().is_null()) break;  // once is enough
     }
   }
-  return values;
+  return mistakes.or_else(std::move(values));
 }
 
 Result<json> SchemaReader::scalars(const YamlNode& node, const Field& field,
@@ -210,11 +292,11 @@ Result<json> SchemaReader::named_values(const YamlNode& node, const Field& field
   if (node.kind != YamlNode::Kind::kMap || node.entries.empty())
     return source_.error(node.at, mistake_in(field, node, path));
   json values = json::object();
-  for (const YamlEntry& entry : node.entries) {
-    DETOL_ASSIGN(json value, this->field(entry.value, rule, joined(path, entry.key)));
-    values[entry.key] = std::move(value);
-  }
-  return values;
+  Mistakes mistakes;
+  for (const YamlEntry& entry : node.entries)
+    values[entry.key] =
+        mistakes.value_or_noted(this->field(entry.value, rule, joined(path, entry.key)));
+  return mistakes.or_else(std::move(values));
 }
 
 Result<json> SchemaReader::named(const YamlNode& node, const Field& field,
@@ -240,6 +322,8 @@ Result<json> SchemaReader::named(const YamlNode& node, const Field& field,
 Result<json> SchemaReader::scalar(const YamlNode& node, const Field& field,
                                   const std::string& path) {
   if (const auto value = typed_value(field, node)) return to_json(*value);
+  if (field.may_be_domain && node.kind != YamlNode::Kind::kScalar && node.find("type") == nullptr)
+    return source_.error(node.at, mistake_in(field, node, path) + choice_for(field, node));
   const bool is_choice = node.kind == YamlNode::Kind::kMap && node.find("type") != nullptr;
   const std::string no_choice = is_choice ? " and cannot be searched" : "";
   return source_.error(node.at, mistake_in(field, node, path) + no_choice);

@@ -33,12 +33,15 @@ class SchemaReader {
   explicit SchemaReader(const YamlSource& source) : source_(source) {}
 
   // Reads a map with the keys of `fields`. `path` is the map's ("training"), empty for the file.
+  // Errors: all mistakes in it, a line each.
   Result<nlohmann::json> section(const YamlNode& node, std::span<const Field> fields,
                                  const std::string& path);
 
   const std::vector<FoundDomain>& domains() const { return domains_; }
 
  private:
+  tl::unexpected<Error> unknown_key(const YamlEntry& entry, std::span<const Field> fields,
+                                    const std::string& path) const;
   Result<nlohmann::json> field(const YamlNode& node, const Field& field, const std::string& path);
   Result<nlohmann::json> list(const YamlNode& node, const Field& field, const std::string& path);
   Result<nlohmann::json> scalars(const YamlNode& node, const Field& field, const std::string& path);

@@ -188,6 +188,15 @@ class TreeBuilder final : public YAML::EventHandler {
   std::size_t nodes_ = 0;
 };
 
+std::string_view line_of(std::string_view text, int line) {
+  for (int i = 1; i < line; ++i) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) return {};
+    text.remove_prefix(end + 1);
+  }
+  return text.substr(0, text.find('\n'));
+}
+
 void emit(const YamlNode& node, YAML::Emitter& out) {
   switch (node.kind) {
     case YamlNode::Kind::kNull:
@@ -271,6 +280,11 @@ Result<YamlNode> parse_yaml(std::string_view text, const YamlSource& source, int
   } catch (const YAML::Exception& error) {
     const Position at{std::max(error.mark.line, 0) + 1, std::max(error.mark.column, 0) + 1,
                       override_index};
+    const std::string_view line = line_of(text, at.line);
+    const std::size_t tab = line.substr(0, line.find_first_not_of(" \t")).find('\t');
+    if (tab != std::string_view::npos)
+      return source.error({at.line, static_cast<int>(tab) + 1, override_index},
+                          "a tab; YAML is indented by blanks alone");
     return source.error(at, "not YAML: " + error.msg);
   }
   return builder.take().value_or(YamlNode::of(YamlNode::Kind::kNull, {1, 1, override_index}));

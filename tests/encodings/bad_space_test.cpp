@@ -1,7 +1,8 @@
-// Errors of bad space files: one line with the place, the mistake and the remedy.
+// Errors of bad space files: a line per mistake with its place and the remedy.
 // Each row edits the good file below.
 
 #include <ostream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -165,7 +166,7 @@ const std::vector<Case> kCases = {
     {"UnknownFixedOperation", "{type: categorical, choices: [conv, mbconv]}", "convv",
      "s.yaml:12:13: architecture.stages[0].block.op: unknown word 'convv'; did you mean 'conv'?"},
     {"UnknownParameter", "  lr:", "  learning_rate:",
-     "s.yaml:18:3: parameters: unknown key 'learning_rate'; known: optimizer, lr"},
+     "s.yaml:18:3: parameters: unknown key 'learning_rate'; write lr; known: opti"},
     {"UnknownOptimizer", "[sgd, adamw]", "[sgd, adam]",
      "s.yaml:17:49: parameters.optimizer.choices: unknown word 'adam'; did you mean 'adamw'?"},
     {"EvenKernel", "kernel: 3", "kernel: 4",
@@ -173,7 +174,7 @@ const std::vector<Case> kCases = {
     {"KernelsThatBecomeEven", "kernel: 3", "kernel: {type: int, low: 3, high: 7}",
      "s.yaml:13:17: architecture.stages[0].block.kernel must be odd; give an even step"},
     {"UnknownType", "{type: int, low: 1, high: 3}", "{type: integer, low: 1, high: 3}",
-     "s.yaml:10:21: architecture.stages[0].depth.type: unknown word 'integer'; known: float, int"},
+     "s.yaml:10:21: architecture.stages[0].depth.type: unknown word 'integer'; write int; known"},
     {"TypeThatDoesNotFit", "depth: {type: int,", "depth: {type: float,",
      "s.yaml:10:21: architecture.stages[0].depth must be a whole number from 0 to 64, which a "
      "float choice cannot be; accepted: int, categorical"},
@@ -231,7 +232,25 @@ const std::vector<Case> kCases = {
     {"ForeignSection", "seed: 7", "program: [python, train.py]",
      "s.yaml:3:1: unknown key 'program'; known: version"},
     {"UnclosedBracket", "budget: 10cpu-min", "budget: [10cpu-min", "s.yaml:24:10: not YAML: "},
-    {"Tab", "  type: chain", "\ttype: chain", "s.yaml:6:6: not YAML: "},
+    {"Tab", "  type: chain", "\ttype: chain", "s.yaml:6:1: a tab; YAM"},
+    {"TypeOfAnotherTool", "lr: {type: float", "lr: {type: loguniform",
+     "s.yaml:18:14: parameters.lr.type: unknown word 'loguniform'; write float, with log: true;"},
+    {"KeyOfAnotherTool", "{type: int, low: 1, high: 3}", "{type: int, min: 1, high: 3}",
+     "s.yaml:10:26: architecture.stages[0].depth: unknown key 'min'; write low;"},
+    {"ListWithoutAType", "optimizer: {type: categorical, choices: [sgd, adamw]}",
+     "optimizer: [sgd, adamw]",
+     "s.yaml:17:14: parameters.optimizer is a list; it must be one of sgd, adamw, rmsprop, lars, "
+     "or "
+     "a choice: {type: categorical, choices: [sgd, adamw]}"},
+    {"ChoiceWithoutAType", "lr: {type: float, low", "lr: {low",
+     "s.yaml:18:7: parameters.lr is a map; it must be a number from 1e-12 to 1000, or a choice, "
+     "whose type is missing here: {type: float, ...}"},
+    {"MetricWithoutItsPrefix", "metric: val_accuracy", "metric: accuracy",
+     "s.yaml:21:23: objectives[0].metric: unknown word 'accuracy'; did you mean 'val_accuracy'?"},
+    {"DirectionCutShort", "direction: maximize", "direction: max",
+     "s.yaml:21:48: objectives[0].direction: unknown word 'max'; did you mean 'maximize'?"},
+    {"KeyOfASection", "seed: 7", "epochs: 3",
+     "s.yaml:3:1: unknown key 'epochs'; did you mean 'training.epochs'?"},
     {"Tag", "seed: 7", "seed: !!int 7", "s.yaml:3:7: the tag tag:yaml.org,2002:int is not"},
     {"SecondDocument", "budget:", "---\nbudget:", "s.yaml:23:1: a second document"},
     {"KeyThatIsNoWord", "seed: 7", "[seed]: 7", "s.yaml:3:1: a key must be a word"},
@@ -255,6 +274,20 @@ TEST_P(BadSpace, IsRefusedWithItsPlaceAndRemedy) {
   EXPECT_EQ(study.error().code, ErrorCode::kInput);
   EXPECT_EQ(study.error().message.substr(0, GetParam().message.size()), GetParam().message);
   EXPECT_EQ(study.error().message.find('\n'), std::string::npos);
+}
+
+TEST(BadSpaceFile, EveryMistakeIsSaidInALineOfItsOwn) {
+  std::string text(kGood);
+  for (const auto& [good, bad] : std::vector<std::pair<std::string, std::string>>{
+           {"seed: 7", "sed: 7"}, {"epochs: 3", "epochs: none"}, {"type: int", "type: integer"}})
+    text.replace(text.find(good), good.size(), bad);
+  const auto study = load_study_config(text, "s.yaml");
+  ASSERT_FALSE(study);
+  std::istringstream lines(study.error().message);
+  std::vector<std::string> places;
+  for (std::string line; std::getline(lines, line);) places.push_back(line.substr(0, 20));
+  EXPECT_EQ(places, (std::vector<std::string>{"s.yaml:3:1: unknown ", "s.yaml:10:21: archit",
+                                              "s.yaml:20:20: traini"}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, BadSpace, testing::ValuesIn(kCases),

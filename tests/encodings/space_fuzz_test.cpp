@@ -1,5 +1,6 @@
 // Loading randomly edited space files never crashes, hangs or throws; what loads is consistent.
 
+#include <sstream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -48,8 +49,9 @@ int load_edited(const std::string& good) {
     Rng rng = Rng(kSeed).split(n);
     const auto study = load_study_config(mutated(good, rng), "s.yaml");
     if (!study) {
-      EXPECT_EQ(study.error().message.substr(0, 7), "s.yaml:");
-      EXPECT_EQ(study.error().message.find('\n'), std::string::npos);
+      std::istringstream lines(study.error().message);
+      for (std::string line; std::getline(lines, line);)
+        EXPECT_TRUE(line.starts_with("s.yaml:")) << line;
       continue;
     }
     ++loaded;
@@ -68,14 +70,14 @@ int load_edited(const std::string& good) {
   return loaded;
 }
 
-TEST(SpaceFuzz, EditedFilesLoadSoundlyOrAreRefusedInOneLine) {
+TEST(SpaceFuzz, EditedFilesLoadSoundlyOrAreRefusedWithALinePerMistake) {
   const std::string good =
       read_file(std::string(DETOL_SOURCE_DIR) + "/configs/cnn.yaml").value_or("");
   ASSERT_FALSE(good.empty());
   EXPECT_GT(load_edited(good), 50);
 }
 
-TEST(SpaceFuzz, EditedFilesOfAFunctionLoadSoundlyOrAreRefusedInOneLine) {
+TEST(SpaceFuzz, EditedFilesOfAFunctionLoadSoundlyOrAreRefusedWithALinePerMistake) {
   const std::string good =
       "version: 1\nstudy: naps\nfunction: {name: sleep, seconds: 0.5}\n"
       "objectives: [{metric: value, direction: minimize}]\n"

@@ -1,3 +1,5 @@
+#include <sstream>
+
 #include "core/file.h"
 #include "core/rng.h"
 #include "encodings/study/study_config.h"
@@ -23,8 +25,11 @@ void use(const StudyConfig& study) {
 void fuzz_space(std::string_view bytes) {
   const auto study = load_study_config(bytes, "space.yaml");
   if (study) return use(*study);
-  promise_one_line(study.error(), ErrorCode::kInput);
-  promise(study.error().message.starts_with("space.yaml"), study.error().message);
+  std::istringstream lines(study.error().message);  // a line per mistake
+  for (std::string line; std::getline(lines, line);) {
+    promise_one_line({study.error().code, line}, ErrorCode::kInput);
+    promise(line.starts_with("space.yaml"), line);
+  }
 }
 
 std::vector<std::string> space_seeds() {
