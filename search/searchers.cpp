@@ -24,8 +24,9 @@ constexpr std::array kSearchers = {
                 make_nsga2},
     SearcherRow{"local", "climb: try the neighbours of the best, move at the first improvement",
                 make_local},
-    SearcherRow{"tpe", "draw near the good trials, try first what is least like the others",
-                make_tpe},
+    SearcherRow{
+        "tpe", "Tree-structured Parzen Estimator: samples near good trials (Bergstra et al., 2011)",
+        make_tpe},
     SearcherRow{"reinforce",
                 "a recurrent controller samples the choices one by one; PPO learns which pay",
                 make_reinforce},
@@ -34,8 +35,7 @@ constexpr std::array kSearchers = {
     SearcherRow{"cgp", "(1 + lambda): one parent, replaced by any child as good; neutral drift",
                 make_cgp},
     SearcherRow{"gp", "Bayesian optimisation with a lazy Gaussian process", make_gp},
-    SearcherRow{"portfolio",
-                "gives each trial to the member that has been paying off; all learn from all",
+    SearcherRow{"portfolio", "a bandit over several algorithms that share their results",
                 make_portfolio},
 };
 

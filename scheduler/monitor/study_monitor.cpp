@@ -236,7 +236,7 @@ std::string StudyMonitor::summary(const StudyState& state) const {
 }
 
 std::string StudyMonitor::hint() const {
-  if (has_network_) return fmt::format("take it away: `detol export {} --to onnx`", study_.name);
+  if (has_network_) return fmt::format("export it: `detol export {} --to onnx`", study_.name);
   return fmt::format("look at it: `detol best {}`", study_.name);
 }
 

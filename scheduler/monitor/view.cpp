@@ -173,7 +173,7 @@ std::string trials_line(const ViewCounts& counts, const Screen& screen) {
                             {counts.complete, "complete", 3, counts.complete > 0},
                             {counts.pruned, "pruned", 4, counts.pruned > 0},
                             {counts.failed, "failed", 2, counts.failed > 0},
-                            {counts.untrained, "known or refused", 6, counts.untrained > 0}});
+                            {counts.untrained, "skipped", 6, counts.untrained > 0}});
   Line line = {label("trials")};
   for (const Count& each : counted) {
     if (each.is_shown) line.push_back({fmt::format("{} {}", each.count, each.word), each.rank});

@@ -14,7 +14,7 @@
 //       3  local/0    4/9  ▃▆▇█·····        0.8892  0.8892       6 s
 //       4  local/1    1/9  ▁········        0.7541  0.7541       2 s
 //
-//   ! trial 2: its worker ended by signal 9 (2x)
+//   ! trial 2: worker killed by signal 9 (2x)
 //
 // A part that does not fit is left out, the least important first; no line reaches the last
 // column.

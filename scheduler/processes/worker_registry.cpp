@@ -25,7 +25,7 @@ constexpr int kExpected = -1;              // start number of one that had joine
 constexpr double kFirstStartDelayS = 0.2;  // before a start after a failed one; doubles
 
 std::string how_it_ended(int status) {
-  if (WIFSIGNALED(status)) return fmt::format("its worker ended by signal {}", WTERMSIG(status));
+  if (WIFSIGNALED(status)) return fmt::format("worker killed by signal {}", WTERMSIG(status));
   return fmt::format("its worker ended with exit code {}", WEXITSTATUS(status));
 }
 

@@ -53,7 +53,7 @@ View busy_study() {
           .running = {trial(39, "local/0", {0.61, 0.79, 0.86, 0.8892}, 6),
                       trial(40, "local/1", {0.7541}, 2)},
           .utilization = 0.943,
-          .warnings = {{"trial 12: its worker ended by signal 9", 2}}};
+          .warnings = {{"trial 12: worker killed by signal 9", 2}}};
 }
 
 View large_study() {

@@ -173,7 +173,7 @@ TEST_F(CsvData, WhatIsWrongIsSaidWithItsPlace) {
       {"a,b\n", ": there is no record below the header"},
       {"1\n2\n", ":1:1: one column"},
       {"1,a\nx,b\n", ":2:1: 'x' is no number, as the other cells of column 'column_1' are"},
-      {"1,a\n1e39,b\n", ":2:1: '1e39' is no finite number"},
+      {"1,a\n1e39,b\n", ":2:1: '1e39' is not a finite number"},
       {"1,a\n2,\n", ":2:3: the label is missing"},
       {"1,a\n1,2,b\n", ":2:1: 3 cells, but the lines before have 2"},
       {"1,a\n2,b\n", ": data.split.test 0.2 of 2 records holds 0 out"},

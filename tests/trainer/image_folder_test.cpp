@@ -174,7 +174,7 @@ TEST_F(ImageFolder, WhatIsWrongIsSaidWithItsFile) {
     std::string name, bytes;
     std::vector<std::string> words;
   } table[] = {
-      {"train/dark/3.jpg", "GIF89a", {"train/dark/3.jpg: neither a JPEG nor a PNG", "mend"}},
+      {"train/dark/3.jpg", "GIF89a", {"train/dark/3.jpg: neither a JPEG nor a PNG", "fix"}},
       {"train/dark/3.jpg", good.substr(0, good.size() / 2), {"train/dark/3.jpg: "}},
       {"test/light/7.png", "\x89PNG\r\n\x1a\n", {"test/light/7.png: "}},
       {"test/grey/1.png", png_of(plain(8, 8, {1})), {"test/grey: no class of this name"}},

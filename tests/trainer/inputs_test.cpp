@@ -132,7 +132,7 @@ TEST_F(NewInputs, OfATableMayMissACategoryByAnyWordForIt) {
 TEST_F(NewInputs, OfATableThatAreWrongAreNamedByTheirPlace) {
   const Preprocessing data = trained_on(forty(as_it_was));
   EXPECT_NE(refusal(write("bad.csv", "size,colour,age\n1,red,2\n1,red,old\n"), data)
-                .find("bad.csv:3:7: 'old' is no finite number"),
+                .find("bad.csv:3:7: 'old' is not a finite number"),
             std::string::npos);
   EXPECT_NE(refusal(write("less.csv", "size,color,age\n1,red,2\n"), data)
                 .find("less.csv:1:1: unknown column 'colour'; did you mean 'color'?"),

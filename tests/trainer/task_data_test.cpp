@@ -130,7 +130,7 @@ TEST_F(TaskData, WhatDoesNotFitTheTaskIsSaid) {
   std::string constant;
   for (int x = 0; x < 20; ++x) constant += std::to_string(x) + ",1\n";
   EXPECT_EQ(error_of(config("1,2\n2,x\n", TaskKind::kRegression)),
-            ":2:3: 'x' is no finite number, as data.task regression needs one");
+            ":2:3: 'x' is not a finite number, as data.task regression needs one");
   EXPECT_EQ(error_of(config("1,1\n2,2\n", TaskKind::kMultiLabel)),
             ":2:3: '2' is neither 0 nor 1, as the labels of data.task multi_label are");
   EXPECT_EQ(error_of(config(constant, TaskKind::kRegression)),

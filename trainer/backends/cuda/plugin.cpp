@@ -32,7 +32,7 @@ Result<CudaReport> report() {
   int devices = 0, driver = 0, runtime = 0;
   if (const cudaError_t status = cudaGetDeviceCount(&devices); status != cudaSuccess)
     return unusable(status);
-  if (devices == 0) return fail(ErrorCode::kUsage, "no device can be used: there is none");
+  if (devices == 0) return fail(ErrorCode::kUsage, "no GPU was found");
   for (int i = 0; i < devices; ++i) {
     cudaDeviceProp properties{};
     if (const cudaError_t status = cudaGetDeviceProperties(&properties, i); status != cudaSuccess)

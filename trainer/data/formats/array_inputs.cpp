@@ -61,7 +61,7 @@ class ArrayInputs final : public InputReader {
         to_floats(array_, raw_, values);
         if (const std::size_t bad = first_not_finite(values); bad < values.size())
           return file_.error_at(file_.offset() - raw_.size() + bad * array_.bytes,
-                                fmt::format("{} is no finite number", values[bad]));
+                                fmt::format("{} is not a finite number", values[bad]));
         append<float>(values, inputs.data.values);
       }
       inputs.names.push_back(std::to_string(++read_));

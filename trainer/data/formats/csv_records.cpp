@@ -160,7 +160,7 @@ Result<float> number_in_cell(const CsvReader& reader, const CsvCell& cell, char 
   const auto number = number_in(cell.text, decimal);
   if (number && std::isfinite(static_cast<float>(*number))) return static_cast<float>(*number);
   return reader.error_at(cell,
-                         fmt::format("{} is no finite number, {}", in_quotes(cell.text), rule));
+                         fmt::format("{} is not a finite number, {}", in_quotes(cell.text), rule));
 }
 
 Result<float> date_in_cell(const CsvReader& reader, const CsvCell& cell, bool is_day_first) {

@@ -121,7 +121,7 @@ Result<std::optional<fs::path>> split_in(const fs::path& root,
 
 tl::unexpected<Error> picture_error(const fs::path& path, std::string_view what) {
   return fail(ErrorCode::kInput,
-              fmt::format("{}: {}; mend the file or take it away", path.string(), what));
+              fmt::format("{}: {}; fix or remove this file", path.string(), what));
 }
 
 Result<PictureFolder> list_pictures(const fs::path& root) {

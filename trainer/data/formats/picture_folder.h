@@ -37,7 +37,7 @@ Result<PictureFolder> list_pictures(const std::filesystem::path& root);
 // The largest file that is read as a picture, in bytes.
 inline constexpr std::size_t kLargestPictureFile = std::size_t{1} << 28;
 
-// Returns the error "<path>: <what>; mend the file or take it away", as kInput.
+// Returns the error "<path>: <what>; fix or remove this file", as kInput.
 tl::unexpected<Error> picture_error(const std::filesystem::path& path, std::string_view what);
 
 }  // namespace detol::inline trainer
