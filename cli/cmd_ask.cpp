@@ -158,25 +158,26 @@ Result<int> run_tell(const Arguments& arguments) {
 }  // namespace
 
 Command ask_command() {
-  return {.name = "ask",
-          .summary = "ask a study for trials to evaluate yourself, as JSON",
-          .options = with_space_options(
-              {{"STUDY", "", "its name; with a space it is begun if there is none"},
-               {"-n,--count", "N", "so many trials, as a list"},
-               {"--params", "JSON", "a trial of this candidate"},
-               {"--serve", "", "answer lines of JSON until the standard input ends"},
-               {"--budget", "B", "when the study ends: its total, or with a plus so much more"},
-               {"--algorithm", "NAME", "what proposes trials"},
-               {"--pruner", "NAME", "what stops hopeless trials early"},
-               {"--seed", "S", "every random choice follows from it"},
-               {"--set", "KEY=VALUE", "change a key of the space file", Option::kRepeated}}),
-          .examples =
-              "  detol ask bread --param 'oven=float(150,250)' --param 'hours=int(1,24)' "
-              "--metric taste:maximize\n"
-              "  detol tell bread 0 --value 7.5\n"
-              "  detol ask bread",
-          .run = run_ask,
-          .notes = search_notes};
+  return {
+      .name = "ask",
+      .summary = "ask a study for trials to evaluate yourself, as JSON",
+      .options = with_space_options(
+          {{"STUDY", "", "its name; with a space it is begun if there is none"},
+           {"-n,--count", "N", "so many trials, as a list"},
+           {"--params", "JSON", "a trial of this candidate"},
+           {"--serve", "", "answer lines of JSON until the standard input ends"},
+           {"--budget", "B", "stop after this much time or trials; +B adds to it"},
+           {"--algorithm", "NAME", "the search algorithm; default: that of the space file"},
+           {"--pruner", "NAME", "early stopping of weak trials; default: that of the space file"},
+           {"--seed", "S", "the seed of every random choice"},
+           {"--set", "KEY=VALUE", "change a key of the space file", Option::kRepeated}}),
+      .examples =
+          "  detol ask bread --param 'oven=float(150,250)' --param 'hours=int(1,24)' "
+          "--metric taste:maximize\n"
+          "  detol tell bread 0 --value 7.5\n"
+          "  detol ask bread",
+      .run = run_ask,
+      .notes = search_notes};
 }
 
 Command tell_command() {

@@ -51,7 +51,7 @@ Result<int> run_best(const Arguments& arguments) {
 Command best_command() {
   return {.name = "best",
           .summary = "show the best trial of a study, or the best N",
-          .options = {{"STUDY", "", "its name (detol studies)", Option::kRequired},
+          .options = {{"STUDY", "", "its name; default: the newest study"},
                       {"--top", "N", "the best N, as a list"}},
           .examples =
               "  detol best fashion-cnn\n"

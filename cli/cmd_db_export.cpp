@@ -68,7 +68,10 @@ Result<int> run_db_export(const Arguments& arguments) {
   if (to == "optuna") return export_to_optuna(std::move(studies), path).map([] { return 0; });
   Globals csv = arguments.globals;
   csv.format = Format::kCsv;
-  const std::string text = to == "csv" ? render(trial_table(studies), csv) : trials_json(studies);
+  std::string text = to == "csv" ? std::string() : trials_json(studies);
+  if (to == "csv") {
+    DETOL_ASSIGN(text, render(trial_table(studies), csv));
+  }
   const auto done = path.empty() ? print_data(text) : write_file_durably(path, text);
   return done.map([] { return 0; });
 }

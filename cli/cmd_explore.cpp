@@ -154,7 +154,7 @@ Command explore_command() {
   return {.name = "explore",
           .summary = "train a designed sample of a space on several data sets",
           .options = with_run_options({
-              {"--space", "FILE", "the space file, or the name of a ready one such as cnn.yaml",
+              {"--space", "FILE", "the space file, or the name of a bundled one, such as cnn",
                Option::kRequired},
               {"--data", "PATH...", "the data sets; each is a study, called SPACE-DATA",
                Option::kRequired},

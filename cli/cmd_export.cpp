@@ -204,7 +204,7 @@ std::vector<std::string_view> words_of_to() {
 Command export_command() {
   return {.name = "export",
           .summary = "write a found network with its weights for other tools",
-          .options = {{"STUDY", "", "its name (detol studies)", Option::kRequired},
+          .options = {{"STUDY", "", "its name; default: the newest study"},
                       {"--trial", "best|ID|pareto", "which; default: best"},
                       {"--model", "N", "a model (v_models) instead of a trial"},
                       {"--to", "FORMAT", "what to write", Option::kRequired, words_of_to()},

@@ -89,7 +89,7 @@ std::string importance_notes() {
 Command importance_command() {
   return {.name = "importance",
           .summary = "show how much each choice matters for the objective",
-          .options = {{"STUDY", "", "its name (detol studies)", Option::kRequired},
+          .options = {{"STUDY", "", "its name; default: the newest study"},
                       {"--metric", "NAME",
                        "for another metric; smaller is better unless it is an "
                        "objective"},

@@ -21,8 +21,8 @@ Result<int> run_pareto(const Arguments& arguments) {
 
 Command pareto_command() {
   return {.name = "pareto",
-          .summary = "show the trials that no other beats in every objective",
-          .options = {{"STUDY", "", "its name (detol studies)", Option::kRequired}},
+          .summary = "show the Pareto front: trials that no other beats in every objective",
+          .options = {{"STUDY", "", "its name; default: the newest study"}},
           .examples =
               "  detol pareto fashion-cnn\n"
               "  detol pareto fashion-cnn -f csv",

@@ -57,7 +57,7 @@ Result<int> run_query(const Arguments& arguments) {
   }
   DETOL_TRY(print_rows(rows, arguments.globals));
   if (rows.is_cut) log_info("these are the first {} rows; there are more", limits.rows);
-  if (rows.rows.empty()) return fail(ErrorCode::kEmpty, "the query found nothing");
+  if (rows.rows.empty()) return fail(ErrorCode::kEmpty, "0 rows: no row fits the query");
   return 0;
 }
 

@@ -1,3 +1,7 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "cli/commands.h"
 #include "cli/devices.h"
 #include "cli/final_choice.h"
@@ -32,12 +36,42 @@ Result<void> choose(const Arguments& arguments, const StudyRecord& record, RunOp
       options);
 }
 
+// Refuses a total below what the study has used, unless it is the total in force. Work is not
+// looked at.
+Result<void> check_total(Reader& reader, const StudyRecord& record, std::string_view change) {
+  if (change.starts_with('+')) return {};
+  DETOL_ASSIGN(const Budget total, parse_budget(change));
+  const auto in_force = parse_budget(record.budget);
+  if (in_force && to_text(*in_force) == to_text(total)) return {};
+  DETOL_ASSIGN(const Rows used,
+               reader.select("SELECT total(wall_seconds), total(device_seconds), (SELECT count(*) "
+                             "FROM v_trials WHERE study = ?1 AND epochs > 0) "
+                             "FROM v_studies WHERE study = ?1",
+                             {record.name}));
+  const auto number = [&](std::size_t column) {
+    const Cell& cell = used.rows.front()[column];
+    const auto* whole = std::get_if<std::int64_t>(&cell);
+    return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(cell);
+  };
+  const Spent spent{.wall_s = number(0), .device_s = number(1), .trials = number(2)};
+  const std::vector<Meter> all = meters(total, spent);
+  const auto full =
+      std::ranges::find_if(all, [](const Meter& meter) { return meter.used > meter.limit; });
+  if (full == all.end()) return {};
+  return fail(
+      ErrorCode::kUsage,
+      fmt::format("--budget {} is the total, of which {:.3g} {} are used; to add to it write "
+                  "--budget +{}",
+                  change, full->used, full->unit, change));
+}
+
 Result<int> run_resume(const Arguments& arguments) {
   DETOL_ASSIGN(RunOptions options, run_options_from(arguments));
   StudyRecord record;
   {
     DETOL_ASSIGN(const auto reader, Reader::open(options.storage));
     DETOL_ASSIGN(record, reader->study(arguments.text("STUDY")));
+    if (arguments.has("budget")) DETOL_TRY(check_total(*reader, record, arguments.text("budget")));
   }
   DETOL_ASSIGN(const auto overrides, set_overrides(arguments));
   DETOL_ASSIGN(options.config, load_study_config(record.config, record.name, overrides));
@@ -64,7 +98,7 @@ Command resume_command() {
           .summary = "resume a study that was stopped or killed, or give it more budget",
           .options = with_run_options({
               {"STUDY", "", "its name (detol studies)", Option::kRequired},
-              {"--budget", "B|+B", "a new total, or with a plus so much more"},
+              {"--budget", "B|+B", "the new total, or +B to add B to it"},
               {"--set", "KEY=VALUE", "a wider range, or more choices: parameters.lr.high=0.5",
                Option::kRepeated},
               {"--retry-failed", "", "run trials that crashed or timed out again"},

@@ -15,7 +15,7 @@ Command search_command() {
   return {.name = "search",
           .summary = "search a space for the best trained network",
           .options = with_study_options({
-              {"--space", "FILE", "the space file, or the name of a ready one such as cnn.yaml",
+              {"--space", "FILE", "the space file, or the name of a bundled one, such as cnn",
                Option::kRequired},
               {"--study", "NAME", "the study's name; default: the file's"},
               {"--data", "PATH", "where the data is; default: the file's data.path"},

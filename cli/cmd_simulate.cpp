@@ -239,41 +239,42 @@ std::string simulate_notes() {
 }  // namespace
 
 Command simulate_command() {
-  return {.name = "simulate",
-          .summary = "say what a search would do with many workers, in virtual time",
-          .options =
-              {{"--space", "FILE", "the space file, or the name of a ready one such as cnn.yaml",
-                Option::kRequired},
-               {"-j,--workers", "N", "simulated workers, each a group; default 1"},
-               {"--group-size", "G", "devices of each worker; default 1"},
-               {"--budget", "B", "when the study ends; several: one simulation for each",
-                Option::kRepeated},
-               {"--algorithm", "NAME", "what proposes trials"},
-               {"--pruner", "NAME", "what stops hopeless trials early"},
-               {"--seed", "S", "every random choice follows from it"},
-               {"--study", "NAME", "the study's name; default: the file's"},
-               {"--data", "PATH", "where the data is; default: the file's data.path"},
-               {"--set", "KEY=VALUE", "change a key of the space file", Option::kRepeated},
-               {"--trial-seconds", "LOW..HIGH", "how long a trial of full length trains"},
-               {"--report-every", "S", "seconds between reports; needs --trial-seconds"},
-               {"--speed", "W",
-                "FLOPs x images (or a table's cost) that a device does in a second; default 3e10 "
-                "(1e9)"},
-               {"--curves", "FILE|STUDY", "learning curves and times of an earlier study"},
-               {"--save-curves", "FILE", "write the curves as JSON lines, for --curves"},
-               {"--fail", "RATE", "workers lost per device and hour; default 0"},
-               {"--ask-ms", "TABLE",
-                "time of a proposal by trials told, such as 0=0.5,1000=20; default: as measured"},
-               {"--commit-ms", "MS", "time of a transaction; default 1"},
-               {"--ledger", "FILE", "keep the simulated study in this database; default: nowhere"}},
-          .examples =
-              "  detol simulate --space cnn --workers 64 --budget 20gpu-h --budget 100gpu-h "
-              "--algorithm random\n"
-              "  detol simulate --space cnn -j 2 --budget 10min --curves fashion-cnn -f json\n"
-              "  detol simulate --space levy.yaml -j 15360 --budget 1h --trial-seconds 30..300 "
-              "--report-every 3",
-          .run = run_simulate,
-          .notes = simulate_notes};
+  return {
+      .name = "simulate",
+      .summary = "say what a search would do with many workers, in virtual time",
+      .options =
+          {{"--space", "FILE", "the space file, or the name of a bundled one, such as cnn",
+            Option::kRequired},
+           {"-j,--workers", "N", "simulated workers, each a group; default 1"},
+           {"--group-size", "G", "devices of each worker; default 1"},
+           {"--budget", "B", "when the study ends; several: one simulation for each",
+            Option::kRepeated},
+           {"--algorithm", "NAME", "the search algorithm; default: that of the space file"},
+           {"--pruner", "NAME", "early stopping of weak trials; default: that of the space file"},
+           {"--seed", "S", "the seed of every random choice"},
+           {"--study", "NAME", "the study's name; default: the file's"},
+           {"--data", "PATH", "where the data is; default: the file's data.path"},
+           {"--set", "KEY=VALUE", "change a key of the space file", Option::kRepeated},
+           {"--trial-seconds", "LOW..HIGH", "how long a trial of full length trains"},
+           {"--report-every", "S", "seconds between reports; needs --trial-seconds"},
+           {"--speed", "W",
+            "FLOPs x images (or a table's cost) that a device does in a second; default 3e10 "
+            "(1e9)"},
+           {"--curves", "FILE|STUDY", "learning curves and times of an earlier study"},
+           {"--save-curves", "FILE", "write the curves as JSON lines, for --curves"},
+           {"--fail", "RATE", "workers lost per device and hour; default 0"},
+           {"--ask-ms", "TABLE",
+            "time of a proposal by trials told, such as 0=0.5,1000=20; default: as measured"},
+           {"--commit-ms", "MS", "time of a transaction; default 1"},
+           {"--ledger", "FILE", "keep the simulated study in this database; default: nowhere"}},
+      .examples =
+          "  detol simulate --space cnn --workers 64 --budget 20gpu-h --budget 100gpu-h "
+          "--algorithm random\n"
+          "  detol simulate --space cnn -j 2 --budget 10min --curves fashion-cnn -f json\n"
+          "  detol simulate --space levy.yaml -j 15360 --budget 1h --trial-seconds 30..300 "
+          "--report-every 3",
+      .run = run_simulate,
+      .notes = simulate_notes};
 }
 
 }  // namespace detol::inline cli

@@ -10,6 +10,7 @@
 #include "cli/group_advice.h"
 #include "cli/labels.h"
 #include "cli/output.h"
+#include "cli/trial_rows.h"
 #include "cli/watch.h"
 #include "core/table.h"
 #include "knowledge/query.h"
@@ -117,17 +118,8 @@ Labels own_labels(const StudyRecord& study, std::span<const Fact> facts) {
 }
 
 Result<int> run_status(const Arguments& arguments) {
-  DETOL_ASSIGN(auto reader, Reader::open(arguments.globals.storage));
-  StudyRecord record;
-  if (arguments.has("STUDY")) {
-    DETOL_ASSIGN(record, reader->study(arguments.text("STUDY")));
-  } else {
-    DETOL_ASSIGN(const auto all, reader->studies());
-    if (all.empty()) return fail(ErrorCode::kEmpty, "there is no study yet (detol search --help)");
-    for (const StudyRecord& one : all) {
-      if (one.created_s >= record.created_s) record = one;
-    }
-  }
+  DETOL_ASSIGN(OpenStudy study, open_study(arguments.globals.storage, arguments.text("STUDY")));
+  auto& [reader, record] = study;
   if (arguments.has("watch")) {
     reader.reset();  // so that the watch can open the file
     return watch_study(record, arguments);

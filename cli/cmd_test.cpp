@@ -133,7 +133,7 @@ Result<int> run_test(const Arguments& arguments) {
 Command test_command() {
   return {.name = "test",
           .summary = "show the test metrics of the weights that were scored",
-          .options = {{"STUDY", "", "its name (detol studies)", Option::kRequired},
+          .options = {{"STUDY", "", "its name; default: the newest study"},
                       {"--trial", "best|ID|pareto", "which; default: best"},
                       {"--model", "N", "a model (v_models) instead of a trial"},
                       threshold_option()},

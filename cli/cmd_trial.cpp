@@ -150,7 +150,16 @@ EventLine describe(const event::Model& e) {
   return {"model", fmt::format("{} {} {}: {}", e.kind, e.model, e.state, text_of(e.metrics))};
 }
 EventLine describe(const event::Requeued& e) {
-  return {"requeued", fmt::format("attempt {} was lost: {}", e.attempt, to_text(e.reason))};
+  switch (e.reason.cause) {
+    case RequeueCause::kPromoted:
+      return {"promoted", fmt::format("after attempt {}: it goes on to the next rung", e.attempt)};
+    case RequeueCause::kStopped:
+    case RequeueCause::kBudgetExtended:
+    case RequeueCause::kRetried:
+      return {"resumed", fmt::format("after attempt {}: {}", e.attempt, to_text(e.reason))};
+    default:
+      return {"requeued", fmt::format("attempt {} ended early: {}", e.attempt, to_text(e.reason))};
+  }
 }
 
 Result<Rows> log(const OpenStudy& study, const Rows& trial) {

@@ -53,7 +53,7 @@ Result<int> list_trials(const Arguments& arguments) {
 Command trials_command() {
   return {.name = "trials",
           .summary = "list a study's trials",
-          .options = {{"STUDY", "", "its name (detol studies)", Option::kRequired},
+          .options = {{"STUDY", "", "its name; default: the newest study"},
                       {"--state",
                        "STATE",
                        "only those in that state",
@@ -61,7 +61,7 @@ Command trials_command() {
                        {kTrialStates.begin(), kTrialStates.end()}},
                       {"--tag", "WORD", "only those with that tag (detol trial --tag)"},
                       {"--where", "EXPR", "only those for which this SQL expression holds"},
-                      {"--sort", "METRIC", "an objective: best first; any other: smallest first"},
+                      {"--sort", "METRIC", "a metric, best first, or a parameter, smallest first"},
                       {"--top", "N", "only the first N; best first unless sorted otherwise"}},
           .examples =
               "  detol trials fashion-cnn --top 10\n"

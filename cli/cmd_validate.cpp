@@ -157,17 +157,18 @@ Result<int> run_validate(const Arguments& arguments) {
 }  // namespace
 
 Command validate_command() {
-  return {.name = "validate",
-          .summary = "check a space file and its data; size of the space, cost of samples",
-          .options = {{"--space", "FILE", "the space file, or the name of a ready one",
-                       Option::kRequired},
-                      {"--sample", "N", "how many random candidates to cost; default 200"},
-                      {"--data", "PATH", "where the data is; default: the file's data.path"},
-                      {"--set", "KEY=VALUE", "change a key of the space file", Option::kRepeated}},
-          .examples =
-              "  detol validate --space configs/cnn.yaml\n"
-              "  detol validate --space my.yaml --sample 1000 -f json",
-          .run = run_validate};
+  return {
+      .name = "validate",
+      .summary = "check a space file and its data; size of the space, cost of samples",
+      .options = {{"--space", "FILE", "the space file, or the name of a bundled one, such as cnn",
+                   Option::kRequired},
+                  {"--sample", "N", "how many random candidates to cost; default 200"},
+                  {"--data", "PATH", "where the data is; default: the file's data.path"},
+                  {"--set", "KEY=VALUE", "change a key of the space file", Option::kRepeated}},
+      .examples =
+          "  detol validate --space configs/cnn.yaml\n"
+          "  detol validate --space my.yaml --sample 1000 -f json",
+      .run = run_validate};
 }
 
 }  // namespace detol::inline cli

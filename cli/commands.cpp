@@ -89,6 +89,7 @@ std::span<const Option> global_options() {
        "how to print what was found",
        Option::kOptional,
        {"table", "json", "jsonl", "csv"}},
+      {"--columns", "NAMES", "print only these columns, joined by commas, in this order"},
       {"-q,--quiet", "", "no progress, only warnings and errors"},
       {"-v,--verbose", "", "more on stderr"},
       {"--color", "WHEN", "colours", Option::kOptional, {"auto", "always", "never"}},

@@ -24,6 +24,8 @@ struct Globals {
   Format format = Format::kTable;
   bool color = false;
   bool quiet = false;
+  std::vector<std::string> columns = {};  // those to print; empty: all that fit
+  int width = 0;                          // of the terminal on stdout; 0: it is none
   LogOptions log;
 };
 

@@ -9,6 +9,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "cli/table_layout.h"
 #include "core/utf8.h"
 
 namespace detol::inline cli {
@@ -186,30 +187,13 @@ std::string csv_line(const std::vector<std::string>& words) {
     if (&word != &words.front()) line += ',';
     append_csv_word(line, word);
   }
-  return line += "\r\n";
+  return line += "\n";
 }
 
 std::string to_csv(const Grid& grid) {
   std::string text = csv_line(grid.columns);
   for (const auto& row : grid.rows) text += csv_line(row);
   return text;
-}
-
-// Returns the terminal columns of UTF-8 text, one per code point.
-std::size_t width_of(std::string_view word) {
-  return static_cast<std::size_t>(
-      std::count_if(word.begin(), word.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
-void append_padded(std::string& line, std::string_view word, std::size_t width, bool right) {
-  const std::size_t space = width - std::min(width, width_of(word));
-  if (right) line.append(space, ' ');
-  line += word;
-  if (!right) line.append(space, ' ');
-}
-
-std::string bold(const std::string& text, bool color) {
-  return color ? "\033[1m" + text + "\033[0m" : text;
 }
 
 std::string to_list(const Grid& grid, bool color) {
@@ -223,8 +207,6 @@ std::string to_list(const Grid& grid, bool color) {
   }
   return text;
 }
-
-using Sink = std::function<Result<void>(const std::string&)>;
 
 // Writes what nlohmann would print for the whole array with an indent of two.
 Result<void> write_json_array(const Rows& rows, const Sink& sink) {
@@ -255,27 +237,6 @@ Result<void> write_plain_csv(const Rows& rows, const Sink& sink) {
   }
   return {};
 }
-
-// Table: the words of a table one behind the other, the title's first. A string of each would take
-// as much memory as the rows.
-struct Table {
-  explicit Table(std::size_t columns) : widths(columns, 0), right(columns, true) {}
-
-  // Ends the word that was appended to `words`. Text from outside becomes harmless.
-  void end_word() {
-    const std::size_t begin = ends.empty() ? 0 : ends.back();
-    const std::size_t column = ends.size() % widths.size();
-    if (!is_plain_ascii(std::string_view(words).substr(begin)))
-      words.replace(begin, std::string::npos, printable(words.substr(begin)));
-    ends.push_back(words.size());
-    widths[column] = std::max(widths[column], width_of(std::string_view(words).substr(begin)));
-  }
-
-  std::string words;
-  std::vector<std::size_t> ends;    // of each word
-  std::vector<std::size_t> widths;  // of each column
-  std::vector<bool> right;          // columns of numbers
-};
 
 // Returns the table of rows without JSON.
 Table table_of(const Rows& rows) {
@@ -309,41 +270,63 @@ Table table_of(const Grid& grid) {
   return table;
 }
 
-Result<void> write_table(const Table& table, bool color, const Sink& sink) {
-  const std::size_t columns = table.widths.size();
-  std::string line;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < table.ends.size(); begin = table.ends[i++]) {
-    const std::size_t column = i % columns;
-    if (column > 0) line += "  ";
-    append_padded(line, std::string_view(table.words).substr(begin, table.ends[i] - begin),
-                  table.widths[column], table.right[column]);
-    if (column + 1 < columns) continue;
-    line.erase(line.find_last_not_of(' ') + 1);
-    if (i < columns) line = bold(line, color);
-    line += '\n';
-    DETOL_TRY(sink(line));
-    line.clear();
+// Returns the columns of these names.
+Result<Rows> chosen(const Rows& rows, const std::vector<std::string>& names) {
+  DETOL_ASSIGN(const auto places, places_of(names, rows.columns));
+  Rows some;
+  for (const std::size_t place : places) some.columns.push_back(rows.columns[place]);
+  for (const auto& row : rows.rows) {
+    auto& short_row = some.rows.emplace_back();
+    for (const std::size_t place : places) short_row.push_back(row[place]);
   }
-  return {};
+  return some;
+}
+
+Result<Grid> chosen(const Grid& grid, const std::vector<std::string>& names) {
+  DETOL_ASSIGN(const auto places, places_of(names, grid.columns));
+  Grid some;
+  for (const std::size_t place : places) {
+    some.columns.push_back(grid.columns[place]);
+    some.right.push_back(grid.right[place]);
+  }
+  for (const auto& row : grid.rows) {
+    auto& short_row = some.rows.emplace_back();
+    for (const std::size_t place : places) short_row.push_back(row[place]);
+  }
+  return some;
 }
 
 // Writes row by row unless columns depend on rows, so that a large text is never in memory at once.
-Result<void> write_rows(const Rows& rows, const Globals& globals, const Sink& sink) {
+Result<void> write_all(const Rows& rows, const Globals& globals, const Sink& sink) {
   switch (globals.format) {
     case Format::kJson:
       return write_json_array(rows, sink);
     case Format::kJsonl:
       return write_json_lines(rows, sink);
-    case Format::kCsv:
+    case Format::kCsv: {
       if (std::ranges::none_of(rows.columns, spreads)) return write_plain_csv(rows, sink);
-      return sink(to_csv(to_grid(rows, false)));
+      Grid grid = to_grid(rows, false);
+      if (!globals.columns.empty()) {
+        DETOL_ASSIGN(grid, chosen(grid, globals.columns));
+      }
+      return sink(to_csv(grid));
+    }
     case Format::kTable:
       break;
   }
   const bool is_plain = std::ranges::none_of(rows.columns, holds_json);
-  return write_table(is_plain ? table_of(rows) : table_of(to_grid(rows, true)), globals.color,
-                     sink);
+  return write_table(is_plain ? table_of(rows) : table_of(to_grid(rows, true)), globals, sink);
+}
+
+// Leaves columns out before their words are made, where it need not spread them to know their
+// names.
+Result<void> write_rows(const Rows& rows, const Globals& globals, const Sink& sink) {
+  const bool is_json = globals.format == Format::kJson || globals.format == Format::kJsonl;
+  const bool by_words =
+      globals.format == Format::kTable || (!is_json && std::ranges::any_of(rows.columns, spreads));
+  if (globals.columns.empty() || by_words) return write_all(rows, globals, sink);
+  DETOL_ASSIGN(const Rows some, chosen(rows, globals.columns));
+  return write_all(some, globals, sink);
 }
 
 Result<void> put(const std::string& text) {
@@ -353,19 +336,28 @@ Result<void> put(const std::string& text) {
 
 }  // namespace
 
-std::string render(const Rows& rows, const Globals& globals) {
+Result<std::string> render(const Rows& rows, const Globals& globals) {
   std::string all;
-  (void)write_rows(rows, globals, [&all](const std::string& text) -> Result<void> {
+  DETOL_TRY(write_rows(rows, globals, [&all](const std::string& text) -> Result<void> {
     all += text;
     return {};
-  });
+  }));
   return all;
 }
 
-std::string render_record(const Rows& record, const Globals& globals) {
-  if (globals.format == Format::kJson) return dump(to_object(record, 0), 2) + "\n";
-  if (globals.format == Format::kTable) return to_list(to_grid(record, true), globals.color);
-  return render(record, globals);
+Result<std::string> render_record(const Rows& record, const Globals& globals) {
+  if (globals.format == Format::kCsv || globals.format == Format::kJsonl)
+    return render(record, globals);
+  if (globals.format == Format::kTable) {
+    Grid grid = to_grid(record, true);
+    if (!globals.columns.empty()) {
+      DETOL_ASSIGN(grid, chosen(grid, globals.columns));
+    }
+    return to_list(grid, globals.color);
+  }
+  if (globals.columns.empty()) return dump(to_object(record, 0), 2) + "\n";
+  DETOL_ASSIGN(const Rows some, chosen(record, globals.columns));
+  return dump(to_object(some, 0), 2) + "\n";
 }
 
 Result<void> print_data(const std::string& text) {
@@ -374,9 +366,14 @@ Result<void> print_data(const std::string& text) {
   return fail(ErrorCode::kStorage, "cannot write to the standard output");
 }
 
+Result<void> print_data(const Result<std::string>& text) {
+  if (!text) return tl::unexpected(text.error());
+  return print_data(*text);
+}
+
 Result<void> print_rows(const Rows& rows, const Globals& globals) {
   DETOL_TRY(write_rows(rows, globals, put));
-  return print_data("");
+  return print_data(std::string());
 }
 
 }  // namespace detol::inline cli

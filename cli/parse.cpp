@@ -9,7 +9,9 @@
 #include <list>
 #include <map>
 #include <span>
+#include <sstream>
 
+#include "cli/settings.h"
 #include "core/log.h"
 #include "core/table.h"
 #include "core/terminal.h"
@@ -61,7 +63,7 @@ std::string footer_of(const Command& command) {
   std::string text;
   if (command.notes != nullptr) text += command.notes() + "\n";
   if (!command.examples.empty()) text += fmt::format("Examples:\n{}\n", command.examples);
-  return text + "Options that every command takes: detol --help";
+  return text + "Global options: detol --help";
 }
 
 std::vector<std::string_view> names_of_options(const Command& command) {
@@ -74,16 +76,43 @@ std::vector<std::string_view> names_of_options(const Command& command) {
   return names;
 }
 
+// Returns "; did you mean --space cnn?" for the name of a space where a command takes one; else "".
+std::string space_hint(const Command& command, const std::string& word) {
+  const bool takes_space =
+      std::ranges::find(command.options, "--space", &Option::name) != command.options.end();
+  const bool is_space =
+      word.ends_with(".yaml") || word.ends_with(".yml") || find_space(word) != word;
+  return takes_space && is_space ? fmt::format("; did you mean --space {}?", printable(word)) : "";
+}
+
 tl::unexpected<Error> unexpected_word(const Command& command, const std::string& word) {
   const std::string name = word.substr(0, word.find('='));
+  std::string message;
   if (word.starts_with("-")) {
-    std::string message = fmt::format("{} has no option '{}'", command.name, name);
-    if (const auto guess = did_you_mean(name, names_of_options(command)))
+    message = fmt::format("{} has no option {}", command.name, in_quotes(name));
+    const std::vector<std::string_view> known = names_of_options(command);
+    if (const auto instead = said_here("option", name, known); !instead.empty())
+      message += fmt::format("; write {}", instead);
+    else if (const auto guess = did_you_mean(name, known))
       message += fmt::format("; did you mean '{}'?", *guess);
-    return fail(ErrorCode::kUsage, fmt::format("{} (detol {} --help)", message, command.name));
+  } else {
+    message = fmt::format("unexpected argument {}{}", in_quotes(word), space_hint(command, word));
   }
-  return fail(ErrorCode::kUsage, fmt::format("{} has no use for the word '{}' (detol {} --help)",
-                                             command.name, word, command.name));
+  return fail(ErrorCode::kUsage, fmt::format("{} (detol {} --help)", message, command.name));
+}
+
+// Returns "--top needs a value: the best N, as a list" for an option at the end of the words.
+tl::unexpected<Error> without_value(std::string_view name) {
+  for (const Command& command : commands()) {
+    for (const auto& options : {std::span<const Option>(command.options), global_options()}) {
+      for (const Option& option : options) {
+        if (option.is_positional() || !option.name.ends_with(name)) continue;
+        return fail(ErrorCode::kUsage, fmt::format("{} needs a value, {}: {} (detol --help)", name,
+                                                   option.value, option.help));
+      }
+    }
+  }
+  return fail(ErrorCode::kUsage, fmt::format("{} needs a value (detol --help)", name));
 }
 
 // Adds the given words to `arguments`, after checking them against those that an option accepts.
@@ -92,14 +121,23 @@ Result<void> collect(const std::list<Slot>& slots, Arguments& arguments) {
     const Option& option = *slot.option;
     if (slot.parsed->count() == 0) {
       if (option.arity != Option::kRequired) continue;
-      return fail(ErrorCode::kUsage, fmt::format("{} is missing ({})", option.name, option.help));
+      return fail(ErrorCode::kUsage, fmt::format("the {} {} is missing: {}",
+                                                 option.is_positional() ? "argument" : "option",
+                                                 option.name, option.help));
     }
-    for (const std::string& word : slot.words) {
+    std::vector<std::string> words = slot.words;
+    for (std::string& word : words) {
       const auto& known = option.words;
-      if (!known.empty() && std::find(known.begin(), known.end(), word) == known.end())
-        return fail(ErrorCode::kUsage, unknown_name(option.key(), word, known));
+      if (known.empty()) continue;
+      const auto same = std::ranges::find_if(
+          known, [&](std::string_view one) { return same_but_for_case(one, word); });
+      if (same == known.end())
+        return fail(ErrorCode::kUsage,
+                    fmt::format("{}: {}", option.name.substr(option.name.find(',') + 1),
+                                unknown_name("value", word, known)));
+      word = *same;
     }
-    arguments.given.emplace(option.key(), slot.words);
+    arguments.given.emplace(option.key(), std::move(words));
   }
   return {};
 }
@@ -118,6 +156,9 @@ Result<void> apply_globals(Arguments& arguments) {
                    : format == "csv"   ? Format::kCsv
                                        : Format::kTable;
   globals.color = wants_color(arguments.text("color", "auto"), STDOUT_FILENO);
+  if (::isatty(STDOUT_FILENO) == 1) globals.width = screen_at(STDOUT_FILENO, false).columns;
+  std::istringstream columns(arguments.text("columns"));
+  for (std::string name; std::getline(columns, name, ',');) globals.columns.push_back(name);
   globals.quiet = arguments.has("quiet");
   LogOptions& log = globals.log;
   log.file = arguments.text("log-file");
@@ -152,6 +193,9 @@ class Parser {
       app_.parse(std::vector<std::string>(words.rbegin(), words.rend()));
     } catch (const CLI::Success&) {
       return to_print(text_for(words));
+    } catch (const CLI::ArgumentMismatch& error) {
+      const std::string_view text = error.what();
+      return without_value(text.substr(0, text.find(':')));
     } catch (const CLI::ParseError& error) {
       return fail(ErrorCode::kUsage, fmt::format("{} (detol --help)", error.what()));
     }
@@ -195,7 +239,7 @@ class Parser {
     const CommandGroup& row = *find_row(command_groups(), name);
     made = app_.add_subcommand(std::string(name), std::string(row.summary));
     made->require_subcommand(0, 1)->fallthrough()->allow_extras();
-    made->footer(fmt::format("What each takes: detol {} WORD --help", name));
+    made->footer(fmt::format("Run `detol {} COMMAND --help` for details.", name));
     return *made;
   }
 

@@ -114,7 +114,7 @@ Response respond(const Predictor& predictor, const Request& request) {
   } else if (const auto rows = answer_body(predictor, request.body())) {
     Globals globals;
     globals.format = Format::kJson;
-    response.body() = render(*rows, globals);
+    response.body() = render(*rows, globals).value();  // no columns are chosen
   } else {
     response.result(http::status::bad_request);
     response.body() = json({{"error", rows.error().message}})

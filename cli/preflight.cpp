@@ -33,14 +33,6 @@ Result<void> check_search(const StudyConfig& config) {
   return {};
 }
 
-Result<Budget> check_budget(const StudyConfig& config) {
-  if (config.budget.empty()) return Budget{};
-  const auto budget = parse_budget(config.budget);
-  if (!budget) return at(config.budget_at, budget.error());
-  DETOL_TRY(check_units(*budget, config));
-  return *budget;
-}
-
 }  // namespace
 
 Result<void> check_units(const Budget& budget, const StudyConfig& config) {
@@ -52,6 +44,14 @@ Result<void> check_units(const Budget& budget, const StudyConfig& config) {
                     to_text(budget), config.table ? "table without 'cost'" : config.scorer()));
   }
   return {};
+}
+
+Result<Budget> check_budget(const StudyConfig& config) {
+  if (config.budget.empty()) return Budget{};
+  const auto budget = parse_budget(config.budget);
+  if (!budget) return at(config.budget_at, budget.error());
+  DETOL_TRY(check_units(*budget, config));
+  return *budget;
 }
 
 Result<Preflight> check_study(const StudyConfig& config) {

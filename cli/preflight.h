@@ -20,6 +20,9 @@ struct Preflight {
 // Checks the budget's units. Errors (kUsage): a budget in work for a study that does none.
 Result<void> check_units(const Budget& budget, const StudyConfig& config);
 
+// Reads the budget of the space file. Errors (kUsage) with its place there.
+Result<Budget> check_budget(const StudyConfig& config);
+
 // Makes the searcher and the pruner once, reads the budget and the initial
 // trials, and reads the whole data set. Errors start with the place in the space file.
 Result<Preflight> check_study(const StudyConfig& config);

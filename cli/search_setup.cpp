@@ -10,8 +10,10 @@
 #include "cli/output.h"
 #include "cli/run_options.h"
 #include "cli/settings.h"
+#include "knowledge/query.h"
 #include "knowledge/studies.h"
 #include "scheduler/pruners/pruner.h"
+#include "scheduler/study_opening.h"
 #include "search/searcher.h"
 
 namespace detol::inline cli {
@@ -77,6 +79,23 @@ Rows summary_of(const SearchSetup& setup) {
                 config.space.cardinality(), preflight.data.training, preflight.data.validation}}};
 }
 
+// Checks what a run would find of the study in the knowledge base, which is only read.
+Result<void> check_existing(const RunOptions& options) {
+  std::error_code ignored;
+  if (options.if_exists == IfExists::kNew || !std::filesystem::exists(options.storage, ignored))
+    return {};
+  DETOL_ASSIGN(const auto reader, Reader::open(options.storage));
+  const auto record = reader->study(options.config.study);
+  if (!record && record.error().code == ErrorCode::kStudy) return {};  // it would be new
+  if (!record) return tl::unexpected(record.error());
+  return resolve_existing(*record, {.config = options.config,
+                                    .storage = options.storage,
+                                    .budget = options.budget,
+                                    .if_exists = options.if_exists,
+                                    .resume = false})
+      .map([](const ResolvedStudy&) {});
+}
+
 }  // namespace
 
 std::string search_notes() {
@@ -86,14 +105,14 @@ std::string search_notes() {
 
 std::vector<Option> with_study_options(std::vector<Option> own) {
   const std::vector<Option> shared = {
-      {"--budget", "B", "when the study ends: its total"},
-      {"--algorithm", "NAME", "what proposes trials"},
-      {"--pruner", "NAME", "what stops hopeless trials early"},
-      {"--seed", "S", "every random choice follows from it"},
+      {"--budget", "B", "stop after this much time, compute or trials"},
+      {"--algorithm", "NAME", "the search algorithm; default: that of the space file"},
+      {"--pruner", "NAME", "early stopping of weak trials; default: that of the space file"},
+      {"--seed", "S", "the seed of every random choice"},
       {"--set", "KEY=VALUE", "change a key of the space file", Option::kRepeated},
       {"--if-exists",
        "WHAT",
-       "what if there is a study of that name",
+       "what to do when that study exists; default: fail",
        Option::kOptional,
        {"fail", "resume", "new"}},
       {"--dry-run", "", "check everything, say what would run, create nothing"},
@@ -118,6 +137,7 @@ Result<int> run_set_up(const SearchSetup& setup, const Arguments& arguments) {
     return run_search(setup.options, program_hooks(),
                       [&](const std::string& study) { end_search(setup.options, study); });
   }
+  DETOL_TRY(check_existing(setup.options));
   DETOL_TRY(print_data(render_record(summary_of(setup), arguments.globals)));
   return 0;
 }

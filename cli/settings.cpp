@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "cli/preflight.h"
 #include "core/program.h"
+#include "core/table.h"
 
 namespace detol::inline cli {
 namespace {
@@ -54,6 +56,21 @@ std::vector<fs::path> places_of_spaces() {
   return {program_path().parent_path().parent_path() / "share/detol/configs", DETOL_CONFIGS};
 }
 
+// Returns "unknown space 'nosuch'; did you mean 'cnn'? known: cnn, ...".
+std::string unknown_space(const std::string& name) {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (const fs::path& place : places_of_spaces()) {
+    for (const auto& entry : fs::directory_iterator(place, ignored)) {
+      std::string stem = entry.path().stem().string();
+      if (std::ranges::find(names, stem) == names.end()) names.push_back(std::move(stem));
+    }
+  }
+  std::ranges::sort(names);
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  return unknown_name("space", fs::path(name).stem().string(), known);
+}
+
 }  // namespace
 
 std::span<const Setting> settings() {
@@ -91,8 +108,20 @@ Result<std::vector<Override>> overrides_from(const Arguments& arguments) {
 }
 
 Result<StudyConfig> read_space(const Arguments& arguments) {
-  DETOL_ASSIGN(const auto overrides, overrides_from(arguments));
-  return read_study_config(find_space(arguments.text("space")), overrides);
+  DETOL_ASSIGN(auto overrides, overrides_from(arguments));
+  const std::string name = arguments.text("space"), path = find_space(name);
+  std::error_code ignored;
+  if (path == name && !fs::exists(name, ignored) && name.find('/') == std::string::npos)
+    return fail(ErrorCode::kInput,
+                fmt::format("cannot read {}: no such file, and {}", name, unknown_space(name)));
+  DETOL_ASSIGN(StudyConfig config, read_study_config(path, overrides));
+  // A mistake in the file's own budget is one even where a flag replaces that.
+  const auto is_budget = [](const Override& one) { return one.path == "budget"; };
+  if (std::erase_if(overrides, is_budget) > 0) {
+    DETOL_ASSIGN(const StudyConfig own, read_study_config(path, overrides));
+    DETOL_TRY(check_budget(own));
+  }
+  return config;
 }
 
 Error as_written(Error error, const Arguments& arguments) {

@@ -12,6 +12,7 @@
 #include "cli/final_choice.h"
 #include "cli/model_rows.h"
 #include "core/table.h"
+#include "encodings/network/task.h"
 
 namespace detol::inline cli {
 namespace {
@@ -78,7 +79,7 @@ Result<std::string> order_by(const OpenStudy& study, const std::string& name,
   for (const Alias& alias : aliases) known.push_back(alias.name);
   if (std::find(known.begin(), known.end(), name) == known.end())
     return fail(ErrorCode::kUsage, "--sort: " + unknown_name("name", name, known));
-  bool descending = false;
+  bool descending = is_better_if_larger(name);
   for (const Objective& objective : study.record.objectives) {
     const bool first = &objective == &study.record.objectives.front();
     if (objective.metric == name || (first && name == "value"))
@@ -96,7 +97,13 @@ Result<std::string> order_by(const OpenStudy& study, const std::string& name,
 Result<OpenStudy> open_study(const std::string& storage, const std::string& study) {
   OpenStudy open;
   DETOL_ASSIGN(open.reader, Reader::open(storage));
-  DETOL_ASSIGN(open.record, open.reader->study(study));
+  if (!study.empty()) {
+    DETOL_ASSIGN(open.record, open.reader->study(study));
+    return open;
+  }
+  DETOL_ASSIGN(const auto all, open.reader->studies());
+  if (all.empty()) return fail(ErrorCode::kEmpty, "there is no study yet (detol search --help)");
+  open.record = *std::ranges::max_element(all, {}, &StudyRecord::created_s);
   return open;
 }
 

@@ -16,13 +16,14 @@ struct OpenStudy {
   StudyRecord record;
 };
 
-// Opens a study. Errors: kStorage, or kStudy with a did-you-mean.
+// Opens a study, the newest if `study` is empty. Errors: kStorage, kEmpty if there is none, or
+// kStudy with a did-you-mean.
 Result<OpenStudy> open_study(const std::string& storage, const std::string& study);
 
 struct TrialFilter {
   std::string state = {};  // COMPLETE, ...
   std::string where = {};  // SQL over the columns of v_trials, metrics and parameters by name
-  std::string sort = {};   // one of those names; an objective: best first; else smallest first
+  std::string sort = {};   // one of those names: metrics best first, others smallest first
   std::optional<std::int64_t> top = {};
   bool only_scored = false;                        // at least one report, and not failed
   bool only_feasible = false;                      // no constraint of the study is broken

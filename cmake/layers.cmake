@@ -82,7 +82,7 @@ room(bench                       core encodings/network surrogate search trainer
                                  trainer/data trainer/data/formats trainer/backends
                                  trainer/backends/cpu trainer/backends/cuda
                                  scheduler/throughput)
-room(cli                         core encodings/schema encodings/common encodings/study
+room(cli                         core encodings/schema encodings/common encodings/network encodings/study
                                  encodings/foreign surrogate knowledge/storage
                                  knowledge knowledge/exchange search
                                  trainer/collectives trainer/data trainer/data/formats

@@ -35,31 +35,36 @@ Result<Budget> budget_in_force(const std::string& text) {
   return parse_budget(text);
 }
 
-Result<ResolvedStudy> resolve_study(Ledger& ledger, const StudyRequest& request) {
-  const std::string& name = request.config.study;
-  const std::string fresh = request.budget.empty() ? request.config.budget : request.budget;
-  DETOL_ASSIGN(const Budget fresh_budget, budget_in_force(request.resume ? "" : fresh));
-  if (request.resume) DETOL_TRY(ledger.study(name));  // its error has the did-you-mean
-  DETOL_ASSIGN(const auto record, find_study(ledger, name));
-  if (!record) return ResolvedStudy{name, to_text(fresh_budget)};
+Result<ResolvedStudy> resolve_existing(const StudyRecord& record, const StudyRequest& request) {
+  const std::string& name = record.name;
   if (!request.resume && request.if_exists == IfExists::kFail) {
     return fail(ErrorCode::kStudy,
                 fmt::format("study '{}' exists in {}; resume it with `detol resume {}`, or choose "
                             "another --study, or --if-exists new",
                             name, request.storage.string(), name));
   }
-  if (!request.resume && request.if_exists == IfExists::kNew) {
-    DETOL_ASSIGN(std::string numbered, free_name(ledger, name));
-    return ResolvedStudy{std::move(numbered), to_text(fresh_budget)};
-  }
-  DETOL_ASSIGN(const StudyConfig config, for_begun_study(request.config, record->config));
-  DETOL_ASSIGN(const auto changes, changes_of_study(record->config, config.text));
+  DETOL_ASSIGN(const StudyConfig config, for_begun_study(request.config, record.config));
+  DETOL_ASSIGN(const auto changes, changes_of_study(record.config, config.text));
   const std::string text = changes.empty() ? "" : config.text;
   for (const KeyChange& change : changes) log_info("study {}: {}", name, to_text(change));
-  if (request.budget.empty()) return ResolvedStudy{name, record->budget, text};
-  DETOL_ASSIGN(const Budget before, budget_in_force(record->budget));
+  if (request.budget.empty()) return ResolvedStudy{name, record.budget, text};
+  DETOL_ASSIGN(const Budget before, budget_in_force(record.budget));
   DETOL_ASSIGN(const Budget budget, extended(before, request.budget));
   return ResolvedStudy{name, to_text(budget), text};
+}
+
+Result<ResolvedStudy> resolve_study(Ledger& ledger, const StudyRequest& request) {
+  const std::string& name = request.config.study;
+  const std::string fresh = request.budget.empty() ? request.config.budget : request.budget;
+  const bool may_add = request.resume || request.if_exists == IfExists::kResume;
+  DETOL_ASSIGN(const auto record, find_study(ledger, name));
+  if (request.resume && !record) DETOL_TRY(ledger.study(name));  // its error has the did-you-mean
+  if (record && (may_add || request.if_exists == IfExists::kFail))
+    return resolve_existing(*record, request);
+  DETOL_ASSIGN(const Budget fresh_budget, budget_in_force(fresh));
+  if (!record) return ResolvedStudy{name, to_text(fresh_budget)};
+  DETOL_ASSIGN(std::string numbered, free_name(ledger, name));
+  return ResolvedStudy{std::move(numbered), to_text(fresh_budget)};
 }
 
 Result<StudyRecord> open_or_create(Ledger& ledger, const StudyConfig& config,

@@ -38,6 +38,9 @@ struct ResolvedStudy {
 // kUsage for the budget; kStorage.
 Result<ResolvedStudy> resolve_study(Ledger& ledger, const StudyRequest& request);
 
+// Decides the same of a study that exists, unless the request is for a new name. Errors as above.
+Result<ResolvedStudy> resolve_existing(const StudyRecord& record, const StudyRequest& request);
+
 // Opens the study for writing, or creates it. Errors: kInput if it was begun on other data, and as
 // Ledger::open_study and Ledger::create_study.
 Result<StudyRecord> open_or_create(Ledger& ledger, const StudyConfig& config,

@@ -1,5 +1,6 @@
 #include "encodings/network/task.h"
 
+#include <algorithm>
 #include <array>
 
 namespace detol::inline encoding {
@@ -41,6 +42,14 @@ std::span<const TaskRow> tasks() {
 
 const TaskRow& row_of(TaskKind kind) {
   return kTasks[static_cast<std::size_t>(kind)];
+}
+
+bool is_better_if_larger(std::string_view metric) {
+  constexpr std::array<Words, 9> kLarger = {
+      "val_accuracy", "train_accuracy",        "val_f1",  "val_balanced_accuracy",
+      "val_auc",      "val_average_precision", "val_mcc", "val_top5",
+      "val_r2"};
+  return std::ranges::find(kLarger, metric) != kLarger.end();
 }
 
 }  // namespace detol::inline encoding

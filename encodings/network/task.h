@@ -37,6 +37,9 @@ std::span<const TaskRow> tasks();
 
 const TaskRow& row_of(TaskKind kind);
 
+// True for a metric of these tasks of which more is better: accuracies and their like.
+bool is_better_if_larger(std::string_view metric);
+
 // Counts the predictions for one image that are right or wrong: the divisor of an accuracy.
 constexpr int predictions_per_image(const Task& task) {
   return task.kind == TaskKind::kMultiLabel ? task.classes : 1;

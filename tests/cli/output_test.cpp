@@ -57,9 +57,9 @@ TEST(Output, JsonLinesAreOneObjectALine) {
 
 TEST(Output, CsvSpreadsParametersOverColumns) {
   EXPECT_EQ(render(two_trials(), as(Format::kCsv)),
-            "trial,state,value,params.lr,params.se\r\n"
-            "0,COMPLETE,0.5,0.1,true\r\n"
-            "12,FAIL,NaN,0.0123456789,\r\n");
+            "trial,state,value,params.lr,params.se\n"
+            "0,COMPLETE,0.5,0.1,true\n"
+            "12,FAIL,NaN,0.0123456789,\n");
 }
 
 TEST(Output, AnArchitectureStaysOneWordAndMissingValuesMakeNoColumn) {
@@ -67,15 +67,14 @@ TEST(Output, AnArchitectureStaysOneWordAndMissingValuesMakeNoColumn) {
                   .rows = {{std::int64_t{0}, Cell(), R"({"type":"chain"})"},
                            {std::int64_t{1}, R"({"loss":0.5})", R"({"type":"cell"})"}}};
   EXPECT_EQ(render(rows, as(Format::kCsv)),
-            "trial,architecture,values.loss\r\n"
-            "0,\"{\"\"type\"\":\"\"chain\"\"}\",\r\n"
-            "1,\"{\"\"type\"\":\"\"cell\"\"}\",0.5\r\n");
+            "trial,architecture,values.loss\n"
+            "0,\"{\"\"type\"\":\"\"chain\"\"}\",\n"
+            "1,\"{\"\"type\"\":\"\"cell\"\"}\",0.5\n");
 }
 
 TEST(Output, CsvQuotesCommasQuotesAndLineEnds) {
   const Rows rows{.columns = {"a"}, .rows = {{"x,y"}, {"say \"no\""}, {"two\nlines"}}};
-  EXPECT_EQ(render(rows, as(Format::kCsv)),
-            "a\r\n\"x,y\"\r\n\"say \"\"no\"\"\"\r\n\"two\nlines\"\r\n");
+  EXPECT_EQ(render(rows, as(Format::kCsv)), "a\n\"x,y\"\n\"say \"\"no\"\"\"\n\"two\nlines\"\n");
 }
 
 TEST(Output, ATableAlignsNumbersToTheRight) {
@@ -97,10 +96,10 @@ TEST(Output, ATableIsTheSameBesideAColumnOfJson) {
             .rows = {{"a\x1b[31mb", std::int64_t{-7}, 1.0 / 3, std::monostate(), "NaN", kInfinity},
                      {"\xc3\xa4\xff", std::int64_t{1234567}, kNaN, std::monostate(), "x", 1e-300},
                      {"", std::int64_t{0}, -2e20, std::monostate(), "", -kInfinity}}};
-  const std::string plain = render(rows, as(Format::kTable));
+  const std::string plain = render(rows, as(Format::kTable)).value();
   rows.columns.emplace_back("architecture");
   for (auto& row : rows.rows) row.emplace_back("{}");
-  std::istringstream lines(plain), others(render(rows, as(Format::kTable)));
+  std::istringstream lines(plain), others(render(rows, as(Format::kTable)).value());
   std::string line, other;
   while (std::getline(others, other)) {
     ASSERT_TRUE(std::getline(lines, line)) << other;
@@ -122,10 +121,62 @@ TEST(Output, ARecordIsOneObjectOrOneColumnALine) {
   EXPECT_EQ(render_record(record, as(Format::kTable)), "study  a\nsize   Infinity\n");
 }
 
+Globals on_terminal(int width) {
+  Globals globals = as(Format::kTable);
+  globals.width = width;
+  return globals;
+}
+
+TEST(Output, ATableTakesNoMoreColumnsThanTheTerminalHas) {
+  EXPECT_EQ(render(two_trials(), on_terminal(80)),
+            "trial  state     value         lr  se\n"
+            "    0  COMPLETE    0.5        0.1  true\n"
+            "   12  FAIL        NaN  0.0123457  -\n");
+  EXPECT_EQ(render(two_trials(), on_terminal(22)),
+            "trial  state     value\n"
+            "    0  COMPLETE    0.5\n"
+            "   12  FAIL        NaN\n");
+}
+
+TEST(Output, LongWordsAreCutBeforeColumnsAreLeftOut) {
+  const Rows rows{.columns = {"a", "b"}, .rows = {{std::string(70, 'x'), "y"}}};
+  EXPECT_EQ(render(rows, on_terminal(50)), "a                                         b\n" +
+                                               std::string(39, 'x') + "\xE2\x80\xA6  y\n");
+}
+
+TEST(Output, ANameKeepsWhatTellsItFromOthers) {
+  const Rows rows{.columns = {"params"}, .rows = {{R"({"stages[0].op":"a","stages[1].op":"b"})"}}};
+  EXPECT_EQ(render(rows, on_terminal(80)), "stages[0].op  stages[1].op\na             b\n");
+}
+
+TEST(Output, ChosenColumnsComeInTheirOrderInEveryFormat) {
+  Globals globals = as(Format::kTable);
+  globals.columns = {"lr", "trial"};
+  EXPECT_EQ(render(two_trials(), globals),
+            "params.lr  trial\n      0.1      0\n0.0123457     12\n");
+  globals.format = Format::kCsv;
+  EXPECT_EQ(render(two_trials(), globals), "params.lr,trial\n0.1,0\n0.0123456789,12\n");
+  globals = as(Format::kJsonl);
+  globals.columns = {"state", "trial"};
+  EXPECT_EQ(render(two_trials(), globals),
+            "{\"state\":\"COMPLETE\",\"trial\":0}\n{\"state\":\"FAIL\",\"trial\":12}\n");
+}
+
+TEST(Output, AColumnThatThereIsNotIsAnErrorThatNamesThoseThereAre) {
+  Globals globals = as(Format::kTable);
+  globals.columns = {"sate"};
+  const auto text = render(two_trials(), globals);
+  ASSERT_FALSE(text);
+  EXPECT_EQ(text.error().code, ErrorCode::kUsage);
+  EXPECT_EQ(text.error().message,
+            "--columns: unknown column 'sate'; did you mean 'state'? known: trial, state, value, "
+            "params.lr, params.se");
+}
+
 TEST(Output, NothingIsAnEmptyArrayOrAHead) {
   const Rows none{.columns = {"a", "b"}, .rows = {}};
   EXPECT_EQ(render(none, as(Format::kJson)), "[]\n");
-  EXPECT_EQ(render(none, as(Format::kCsv)), "a,b\r\n");
+  EXPECT_EQ(render(none, as(Format::kCsv)), "a,b\n");
 }
 
 TEST(Output, TextThatIsNotUtf8StaysJson) {

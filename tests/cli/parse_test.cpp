@@ -52,21 +52,25 @@ TEST(Parse, SaysInOneLineWhatIsWrongAndWhatWasMeant) {
       {{"--bogus"}, "unknown option '--bogus'"},
       {{"trials", "s", "--stat", "FAIL"}, "trials has no option '--stat'; did you mean '--state'?"},
       {{"trials", "s", "--stat=FAIL"}, "trials has no option '--stat'; did you mean '--state'?"},
-      {{"trials"}, "STUDY is missing"},
-      {{"trials", "s", "t"}, "trials has no use for the word 't'"},
-      {{"trials", "s", "--state", "FAILED"}, "unknown state 'FAILED'; did you mean 'FAIL'?"},
-      {{"trials", "s", "--top"}, "--top"},
-      {{"studies", "-f", "yaml"}, "unknown format 'yaml'; known: table, json, jsonl, csv"},
+      {{"resume"}, "the argument STUDY is missing: its name"},
+      {{"trials", "s", "t"}, "unexpected argument 't' (detol trials --help)"},
+      {{"search", "cnn"}, "unexpected argument 'cnn'; did you mean --space cnn?"},
+      {{"search", "my.yaml"}, "unexpected argument 'my.yaml'; did you mean --space my.yaml?"},
+      {{"search", "--trials", "20"}, "search has no option '--trials'; write --budget 20trials"},
+      {{"run"}, "unknown command 'run'; write search;"},
+      {{"trials", "s", "--state", "FAILD"}, "--state: unknown value 'FAILD'; did you mean 'FAIL'?"},
+      {{"trials", "s", "--top"}, "--top needs a value, N: only the first N"},
+      {{"studies", "-f", "yaml"}, "--format: unknown value 'yaml'; known: table, json, jsonl, csv"},
       {{"studies", "--storage", ""}, "--storage is empty"},
       {{"studies", "--storage", "K\xe4se"}, "--storage: 'K\\xe4se' is not UTF-8"},
-      {{"validate"}, "--space is missing"},
+      {{"validate"}, "the option --space is missing"},
       {{"study", "renam", "a", "b"}, "unknown study command 'renam'; did you mean 'rename'?"},
       {{"stdy", "rename", "a", "b"}, "unknown command 'stdy'; did you mean 'study'?"},
-      {{"study", "rename", "a"}, "NEW is missing"},
-      {{"study", "rename", "a", "b", "c"}, "study rename has no use for the word 'c'"},
+      {{"study", "rename", "a"}, "the argument NEW is missing"},
+      {{"study", "rename", "a", "b", "c"}, "unexpected argument 'c' (detol study rename --help)"},
       {{"db", "check", "--agains", "x"}, "db check has no option '--agains'; did you mean"},
-      {{"bench", "surogate"}, "unknown WHAT 'surogate'; did you mean 'surrogate'?"},
-      {{"export", "s", "--to", "onx"}, "unknown to 'onx'; did you mean 'onnx'?"},
+      {{"bench", "surogate"}, "WHAT: unknown value 'surogate'; did you mean 'surrogate'?"},
+      {{"export", "s", "--to", "onx"}, "--to: unknown value 'onx'; did you mean 'onnx'?"},
   };
   for (const Mistake& mistake : mistakes) {
     const auto call = parse(mistake.words);
@@ -75,6 +79,12 @@ TEST(Parse, SaysInOneLineWhatIsWrongAndWhatWasMeant) {
     EXPECT_NE(call.error().message.find(mistake.says), std::string::npos) << call.error().message;
     EXPECT_EQ(call.error().message.find('\n'), std::string::npos) << call.error().message;
   }
+}
+
+TEST(Parse, WordsOfAnOptionAreTakenInAnyCase) {
+  const auto call = parse({"trials", "s", "--state", "complete"});
+  ASSERT_TRUE(call);
+  EXPECT_EQ(call->arguments.text("state"), "COMPLETE");
 }
 
 TEST(Parse, ANumberMustBeWholeAndLargeEnough) {

@@ -159,7 +159,7 @@ TEST_F(TrialFiles, SeveralStudiesAreToldApart) {
   ASSERT_TRUE(import(put("t.csv", kCsv), "s"));
   ASSERT_TRUE(import(path("t.csv"), "t"));
   ASSERT_TRUE(run({"db", "export", "--to", "csv"}));
-  EXPECT_TRUE(out_.starts_with("study,trial,state,epoch,failure,op,lr,momentum,val_accuracy\r\n"))
+  EXPECT_TRUE(out_.starts_with("study,trial,state,epoch,failure,op,lr,momentum,val_accuracy\n"))
       << out_;
   const auto file = put("both.csv", out_);
   EXPECT_EQ(import(file, "u").error().code, ErrorCode::kUsage);

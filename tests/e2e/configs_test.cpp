@@ -122,7 +122,7 @@ TEST_P(ShippedConfig, TrainsTwoCandidates) {
   const Ran counted = run(folder.path(), {"query", "-f", "csv",
                                           "SELECT count(*) AS n FROM v_trials WHERE epochs > 0 AND "
                                           "state IN ('COMPLETE', 'PRUNED')"});
-  EXPECT_EQ(counted.out, "n\r\n2\r\n") << searched.err;
+  EXPECT_EQ(counted.out, "n\n2\n") << searched.err;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ShippedConfig, testing::ValuesIn(shipped()),

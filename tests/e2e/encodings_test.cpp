@@ -64,7 +64,7 @@ TEST_P(Encodings, TrainAndExport) {
   const Ran trained =
       run(folder.path(),
           {"query", "-f", "csv", "SELECT count(*) AS n FROM v_trials WHERE state = 'COMPLETE'"});
-  EXPECT_EQ(trained.out, "n\r\n5\r\n") << searched.err;
+  EXPECT_EQ(trained.out, "n\n5\n") << searched.err;
   const auto best = nlohmann::json::parse(run(folder.path(), {"best", "tiny", "-f", "json"}).out);
   EXPECT_GT(best["values"]["val_accuracy"], 0.3);  // with four classes, chance is 0.25
   const Ran exported = run(folder.path(), {"export", "tiny", "--trial", "best", "--to", "all", "-o",

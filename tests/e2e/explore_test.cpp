@@ -54,10 +54,10 @@ TEST(Explore, TrainsTheSameCandidatesToTheirEndOnEveryDataSet) {
   const Ran ran = data.detol(data.words());
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(data.count("v_trials WHERE state = 'COMPLETE' AND epochs = 3 AND algorithm = 'design'"),
-            "n\r\n6\r\n");
+            "n\n6\n");
   EXPECT_EQ(data.count("v_trials a JOIN v_trials b USING (trial, params_json) "
                        "WHERE a.study = 'tiny-first' AND b.study = 'tiny-second'"),
-            "n\r\n3\r\n");
+            "n\n3\n");
 }
 
 TEST(Explore, StoppedOrKilledInAnyStudyGoesOnThereAndEndsTheSame) {
@@ -89,7 +89,7 @@ TEST(Explore, ASecondTimeTrainsOnlyWhatALargerBudgetAdds) {
   std::vector<std::string> words = data.words();
   words.insert(words.end(), {"--budget", "8trials"});
   EXPECT_EQ(data.detol(words).code, 0);
-  EXPECT_EQ(data.count("v_trials"), "n\r\n8\r\n");
+  EXPECT_EQ(data.count("v_trials"), "n\n8\n");
 }
 
 TEST(Explore, FindsEveryMistakeBeforeItTrainsAnything) {

@@ -269,8 +269,8 @@ TEST(ManyWorkers, JoinWorkAndLeave) {
   const auto count = [&](const std::string& what) {
     return run(folder.path(), {"query", "-f", "csv", "SELECT " + what + " AS n FROM v_trials"}).out;
   };
-  EXPECT_EQ(count("count(*)"), "n\r\n640\r\n");
-  EXPECT_EQ(count("count(*) FILTER (WHERE state = 'COMPLETE' AND epochs = 1)"), "n\r\n640\r\n");
+  EXPECT_EQ(count("count(*)"), "n\n640\n");
+  EXPECT_EQ(count("count(*) FILTER (WHERE state = 'COMPLETE' AND epochs = 1)"), "n\n640\n");
   const Json workers = Json::parse(
       run(folder.path(), {"query", "-f", "json", "SELECT count(*) AS n FROM v_workers"}).out);
   EXPECT_EQ(workers[0]["n"], 88) << "64 at a time, and 24 that came for those that left";

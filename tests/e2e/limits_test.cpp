@@ -51,7 +51,7 @@ TEST_F(Limits, OfFileSizePausesASearchWhichIsStoppedResumably) {
       << stopped.err;
   const Ran resumed = detol({"resume", "naps"});
   EXPECT_EQ(resumed.code, 0) << resumed.err;
-  EXPECT_EQ(complete(), "n\r\n400\r\n");
+  EXPECT_EQ(complete(), "n\n400\n");
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ class UnderMpirun : public testing::TestWithParam<int> {
 TEST_P(UnderMpirun, EveryRankWorksForOneSearch) {
   const Ran ran = search(1 + 2 * group_size()).wait();
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_EQ(count("COMPLETE"), "n\r\n6\r\n");
+  EXPECT_EQ(count("COMPLETE"), "n\n6\n");
   for (const char* worker : {"starts on mpi/0", "starts on mpi/1"})
     EXPECT_NE(ran.err.find(worker), std::string::npos) << ran.err;
   expect_nothing_is_left();
@@ -119,7 +119,7 @@ TEST_P(UnderMpirun, AStopIsResumable) {
   expect_nothing_is_left();
   const Ran resumed = detol({"resume", "naps", "--workers", "4"});
   EXPECT_EQ(resumed.code, 0) << resumed.err;
-  EXPECT_EQ(count("COMPLETE"), "n\r\n6\r\n");
+  EXPECT_EQ(count("COMPLETE"), "n\n6\n");
 }
 
 TEST_P(UnderMpirun, TheCodeOfTheSearchIsTheCodeOfTheJob) {

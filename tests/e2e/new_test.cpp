@@ -60,7 +60,7 @@ TEST(New, ATestedModelHasTheValidationMetricsOfItsBestEpoch) {
            "SELECT t.epochs, t.best_epoch, m.values_json->>'val_loss' = x.value AS same FROM "
            "v_models m, v_trials t, v_metrics x WHERE x.trial = t.trial AND x.epoch = "
            "t.best_epoch AND x.name = 'val_loss'"});
-  EXPECT_EQ(asked.out, "epochs,best_epoch,same\r\n4,1,1\r\n") << asked.err;
+  EXPECT_EQ(asked.out, "epochs,best_epoch,same\n4,1,1\n") << asked.err;
 }
 
 TEST(New, BeginsWithTheRegressionWhereTheLabelIsANumber) {
@@ -86,7 +86,7 @@ TEST(New, WritesASpaceForAProgramThatRuns) {
   const Ran counted = run(
       folder.path(), {"query", "-f", "csv",
                       "SELECT count(*) AS n FROM v_trials WHERE state = 'COMPLETE' AND value > 0"});
-  EXPECT_EQ(counted.out, "n\r\n5\r\n") << ran.err;
+  EXPECT_EQ(counted.out, "n\n5\n") << ran.err;
 }
 
 TEST(New, ImportsASweepThatRuns) {
@@ -109,7 +109,7 @@ TEST(New, ImportsASweepThatRuns) {
   const Ran counted = run(folder.path(), {"query", "-f", "csv",
                                           "SELECT count(*) AS n FROM v_trials WHERE state = "
                                           "'COMPLETE' AND value BETWEEN 3 AND 5"});
-  EXPECT_EQ(counted.out, "n\r\n4\r\n") << ran.err;
+  EXPECT_EQ(counted.out, "n\n4\n") << ran.err;
 }
 
 TEST(New, WritesNothingOfWhatItCannotImport) {

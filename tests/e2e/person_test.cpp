@@ -79,7 +79,7 @@ TEST_F(Person, GetsNoMoreOfAQueryThanItsLimits) {
   };
   const Ran cut = query("i FROM n", {"--limit", "3"});
   EXPECT_EQ(cut.code, 0) << cut.err;
-  EXPECT_EQ(cut.out, "i\r\n1\r\n2\r\n3\r\n");
+  EXPECT_EQ(cut.out, "i\n1\n2\n3\n");
   EXPECT_NE(cut.err.find("first 3 rows"), std::string::npos) << cut.err;
   const Ran many = query("i FROM n", {});
   EXPECT_EQ(many.code, 2);

@@ -59,7 +59,7 @@ TEST(Predict, AStudyAndItsExportsGiveOneAnswerWithoutTheTrainingData) {
       << exported.err;
   const Ran answer = table.detol({"predict", "people", "--trial", "0", "--data", "new.csv"});
   ASSERT_EQ(answer.code, 0) << answer.err;
-  EXPECT_EQ(answer.out.find("input,label,probabilities.no,probabilities.yes\r\n1,"), 0u);
+  EXPECT_EQ(answer.out.find("input,label,probabilities.no,probabilities.yes\n1,"), 0u);
   EXPECT_EQ(std::ranges::count(answer.out, '\n'), 61);
   for (const char* file : {"out/people-trial0.onnx", "out/people-trial0.safetensors"}) {
     const Ran same = table.detol({"predict", file, "--data", "new.csv"});
@@ -99,7 +99,7 @@ TEST(Predict, OfAWrongCellNamesItsPlaceAndWritesNothing) {
   const Ran bad = table.detol({"predict", "people", "--data", "bad.csv"});
   EXPECT_EQ(bad.code, 3);
   EXPECT_EQ(bad.out, "");
-  EXPECT_NE(bad.err.find("bad.csv:62:5: 'old' is no finite number"), std::string::npos) << bad.err;
+  EXPECT_NE(bad.err.find("bad.csv:62:5: 'old' is not a finite number"), std::string::npos) << bad.err;
   write_bytes(table.path() / "half.onnx", "half a file");
   EXPECT_EQ(table.detol({"predict", "half.onnx", "--data", "new.csv"}).code, 3);
   EXPECT_EQ(table.detol({"predict", "gone.onnx", "--data", "new.csv"}).code, 3);

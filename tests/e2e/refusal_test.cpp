@@ -70,7 +70,7 @@ TEST(Refusal, OfBadWordsIsAnErrorOfUsage) {
       {{"--budget", "ten"}, 2, "--budget: "},
       {{"--budget", "1gpu-h"}, 2, "cpu-h"},
       {{"--device", "cuda"}, 2, "use cpu"},
-      {{"--device", "tpu"}, 2, "unknown device 'tpu'"},
+      {{"--device", "tpu"}, 2, "--device: unknown value 'tpu'"},
       {{"--launcher", "pbs"}, 2, "known: local"},
       {{"--launcher", "slurm"}, 2, "this is no Slurm job"},
       {{"--launcher", "ssh"}, 2, "add --hosts"},
@@ -137,6 +137,42 @@ TEST(Refusal, OfABudgetOfGpusHoldsWhenResumingToo) {
     EXPECT_EQ(ran.code, 2) << ran.err;
     EXPECT_NE(ran.err.find("cpu-h"), std::string::npos) << ran.err;
   }
+}
+
+TEST(Refusal, OfABadBudgetOfTheFileHoldsWhereAFlagReplacesIt) {
+  const TinyStudy study;
+  write_bytes(study.path() / "tiny.yaml",
+              replaced(kTinySpace, "budget: 6trials", "budget: 500 bananas"));
+  auto words = study.search_words();
+  words.insert(words.end(), {"--budget", "1trials"});
+  expect_one_line(study.detol(words), 3, "tiny.yaml:23:9: budget '500 bananas'");
+}
+
+TEST(Refusal, OfATotalBudgetBelowWhatIsUsed) {
+  const TinyStudy study;
+  auto words = study.search_words();
+  words.insert(words.end(), {"--budget", "2trials"});
+  ASSERT_EQ(study.detol(words).code, 0);
+  expect_one_line(study.detol({"resume", "tiny", "--budget", "1trials"}), 2, "--budget +1trials");
+  EXPECT_EQ(study.detol({"resume", "tiny", "--budget", "2trials"}).code, 0);
+}
+
+TEST(Refusal, IsForetoldByADryRun) {
+  const TinyStudy study;
+  auto words = study.search_words();
+  words.insert(words.end(), {"--budget", "1trials"});
+  ASSERT_EQ(study.detol(words).code, 0);
+  words.emplace_back("--dry-run");
+  expect_one_line(study.detol(words), 4, "study 'tiny' exists");
+  words.insert(words.end(), {"--if-exists", "resume"});
+  EXPECT_EQ(study.detol(words).code, 0);
+  words.insert(words.end(), {"--set", "training.epochs=4"});
+  expect_one_line(study.detol(words), 3, "training.epochs");
+}
+
+TEST(Refusal, OfASpaceThatThereIsNotNamesThoseThereAre) {
+  const TinyStudy study;
+  expect_one_line(study.detol({"search", "--space", "cn"}), 3, "did you mean 'cnn'?");
 }
 
 TEST(Refusal, OfAStudyThatExistsOrDoesNot) {

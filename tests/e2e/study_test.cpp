@@ -84,15 +84,15 @@ TEST(Studies, LeaveWhatIsKnownOfTheirDataNetworksAndRuns) {
   };
   EXPECT_EQ(answer("SELECT name, shape, samples, classes, nearest_neighbour > 0.9 AS easy "
                    "FROM v_datasets"),
-            "name,shape,samples,classes,easy\r\ndata,1x12x12,480,4,1\r\n");
+            "name,shape,samples,classes,easy\ndata,1x12x12,480,4,1\n");
   EXPECT_EQ(answer("SELECT count(*) AS missing FROM v_trials t LEFT JOIN v_networks n "
                    "USING (arch_hash) WHERE n.graph IS NULL OR n.params <> t.params"),
-            "missing\r\n0\r\n");
+            "missing\n0\n");
   EXPECT_EQ(answer("SELECT command, study, workers, host_name <> '' AS named FROM v_runs "
                    "ORDER BY started"),
-            "command,study,workers,named\r\nsearch,tiny,1,1\r\nresume,tiny,1,1\r\n");
+            "command,study,workers,named\nsearch,tiny,1,1\nresume,tiny,1,1\n");
   EXPECT_EQ(answer("SELECT runs, flops_per_second > 0 AS timed FROM v_hosts"),
-            "runs,timed\r\n2,1\r\n");
+            "runs,timed\n2,1\n");
 }
 
 TEST(Studies, ThatAreToBeIndependentTrainForThemselves) {
@@ -107,7 +107,7 @@ TEST(Studies, ThatAreToBeIndependentTrainForThemselves) {
                         "SELECT count(*) FROM v_trials WHERE study = 'second' AND "
                         "device_seconds > 0"})
                 .out,
-            "count(*)\r\n2\r\n");
+            "count(*)\n2\n");
 }
 
 // A finished search of four trials that tests copy instead of running it again.

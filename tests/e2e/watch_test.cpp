@@ -19,7 +19,7 @@ TEST(LiveView, EndsWithTheLastFrameAndAFewLines) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_NE(ran.err.find("tiny  maximize val_accuracy"), std::string::npos) << ran.err;
   EXPECT_NE(ran.err.find("\033[Jstudy tiny: the budget is used up\n"
-                         "take it away: `detol export tiny --to onnx`\n"
+                         "export it: `detol export tiny --to onnx`\n"
                          "trial "),
             std::string::npos)
       << ran.err;
