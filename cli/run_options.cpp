@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <sstream>
 #include <thread>
 
@@ -31,8 +32,10 @@ Launcher launcher_from(const Arguments& arguments) {
 }
 
 ProgressMode progress_from(const Arguments& arguments) {
-  const std::string word = arguments.text("progress", "auto");
+  const char* variable = std::getenv("DETOL_PROGRESS");  // NOLINT(concurrency-mt-unsafe)
+  const std::string word = arguments.text("progress", variable != nullptr ? variable : "auto");
   if (arguments.globals.quiet || word == "none") return ProgressMode::kNone;
+  if (word == "events") return ProgressMode::kEvents;
   const bool is_live = word == "live" || (word == "auto" && is_live_terminal(STDERR_FILENO));
   return is_live ? ProgressMode::kLive : ProgressMode::kPlain;
 }
@@ -86,9 +89,11 @@ std::vector<Option> with_run_options(std::vector<Option> own) {
       {"--target", "METRIC>=V", "end the study when a trial gets there (or METRIC<=V)"},
       {"--progress",
        "MODE",
-       "on stderr; auto: a live view on a terminal, else lines",
+       "on stderr; auto: a live view on a terminal, else plain: a line every ten seconds; events: "
+       "one "
+       "for each; default: $DETOL_PROGRESS, else auto",
        Option::kOptional,
-       {"auto", "live", "plain", "none"}},
+       {"auto", "live", "plain", "events", "none"}},
   };
   own.insert(own.end(), shared.begin(), shared.end());
   return own;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/log.h"
@@ -13,12 +14,13 @@
 namespace detol::inline scheduler {
 namespace {
 
-constexpr double kQuietS = 1;  // between two lines on trials that were not trained
+constexpr double kQuietS = 1;      // between two lines on trials that were not trained
+constexpr double kIntervalS = 10;  // between two lines that count trials
 
 class ProgressLines final : public Progress {
  public:
-  ProgressLines(const StudyMonitor::Study& study, Clock& clock)
-      : Progress(study, clock), clock_(clock) {}
+  ProgressLines(const StudyMonitor::Study& study, Clock& clock, LinesFor lines)
+      : Progress(study, clock), clock_(clock), lines_(lines), said_s_(clock.now_s()) {}
 
   void happened(const Event& event, const StudyState& state) override {
     monitor_.happened(event);
@@ -73,7 +75,26 @@ class ProgressLines final : public Progress {
       say(state, fmt::format("trial {} requeued: {}", requeued.trial, to_text(requeued.reason)));
   }
 
-  void say(const StudyState& state, const std::string& what) const {
+  // Returns "41 trained, 12 complete, 25 pruned, 1 failed" without what there is none of.
+  static std::string counts_of(const StudyState& state) {
+    std::int64_t trained = 0;
+    for (const TrialRecord& trial : state.trials()) trained += trial.epochs > 0 ? 1 : 0;
+    std::string text = fmt::format("{} trained", trained);
+    for (const auto& [name, which] :
+         {std::pair("complete", TrialState::kComplete), std::pair("pruned", TrialState::kPruned),
+          std::pair("failed", TrialState::kFail)}) {
+      const std::size_t count = state.in_state(which).size();
+      if (count > 0) text += fmt::format(", {} {}", count, name);
+    }
+    return text;
+  }
+
+  void say(const StudyState& state, const std::string& event) {
+    if (lines_ == LinesFor::kTime) {
+      if (clock_.now_s() - said_s_ < kIntervalS) return;
+      said_s_ = clock_.now_s();
+    }
+    const std::string what = lines_ == LinesFor::kTime ? counts_of(state) : event;
     std::string line;
     const std::vector<Meter> used = monitor_.used(state, state.spent());
     double share = 0;
@@ -101,6 +122,8 @@ class ProgressLines final : public Progress {
   };
 
   Clock& clock_;
+  const LinesFor lines_;
+  double said_s_;
   std::optional<Moment> first_;
   double untrained_s_ = -1e9;
 };
@@ -114,8 +137,9 @@ void Progress::end(const std::string& why, const StudyState& state) {
   if (state.best() != nullptr) log_info("{}", monitor_.hint());
 }
 
-std::unique_ptr<Progress> make_progress_lines(const StudyMonitor::Study& study, Clock& clock) {
-  return std::make_unique<ProgressLines>(study, clock);
+std::unique_ptr<Progress> make_progress_lines(const StudyMonitor::Study& study, Clock& clock,
+                                              LinesFor lines) {
+  return std::make_unique<ProgressLines>(study, clock, lines);
 }
 
 }  // namespace detol::inline scheduler

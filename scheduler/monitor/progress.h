@@ -1,8 +1,8 @@
 #pragma once
 
-// Progress: what a user sees of a running study on stderr: one line per event, with the share of
-// the budget used, the running trials, the best so far and the estimated time left. live_view.h
-// draws frames instead.
+// Progress: what a user sees of a running study on stderr: a line every ten seconds at most, or one
+// for every event, with the share of the budget used, the running trials, the best so far and the
+// estimated time left. live_view.h draws frames instead.
 
 #include <memory>
 #include <string>
@@ -31,6 +31,9 @@ class Progress : public Observer {
   StudyMonitor monitor_;
 };
 
-std::unique_ptr<Progress> make_progress_lines(const StudyMonitor::Study& study, Clock& clock);
+enum class LinesFor { kTime, kEvents };
+
+std::unique_ptr<Progress> make_progress_lines(const StudyMonitor::Study& study, Clock& clock,
+                                              LinesFor lines);
 
 }  // namespace detol::inline scheduler

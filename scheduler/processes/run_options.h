@@ -20,7 +20,8 @@
 
 namespace detol::inline scheduler {
 
-enum class ProgressMode { kLive, kPlain, kNone };  // a live view, lines, or warnings alone
+// A live view, a line every ten seconds, warnings alone, or a line for every event.
+enum class ProgressMode { kLive, kPlain, kNone, kEvents };
 
 // Launcher says what starts the workers: kLocal: this program; kMpi: the MPI job of this process;
 // kSlurm: steps of this process's Slurm allocation; kSsh: other hosts; kAuto: the MPI job if there

@@ -67,7 +67,9 @@ std::unique_ptr<Progress> progress_for(const RunOptions& options, const StudyCon
     case ProgressMode::kNone:
       return nullptr;
     case ProgressMode::kPlain:
-      return make_progress_lines(study, system_clock());
+      return make_progress_lines(study, system_clock(), LinesFor::kTime);
+    case ProgressMode::kEvents:
+      return make_progress_lines(study, system_clock(), LinesFor::kEvents);
     case ProgressMode::kLive:
       break;
   }

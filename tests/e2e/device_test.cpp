@@ -22,7 +22,7 @@ class Device : public testing::Test {
   }
 
   std::vector<std::string> search_words(const std::vector<std::string>& more) const {
-    std::vector<std::string> words = {"search", "--space", "tiny.yaml", "--progress", "plain"};
+    std::vector<std::string> words = {"search", "--space", "tiny.yaml", "--progress", "events"};
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }

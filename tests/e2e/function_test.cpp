@@ -153,7 +153,7 @@ TEST_F(FunctionSearch, ATargetIsOfItsOwnMetric) {
 
 TEST_F(FunctionSearch, ALongSleepEndsOnRequest) {
   Program program(folder_.path(), {"search", "--space", "naps.yaml", "-j", "1", "--set",
-                                   "function.seconds=100000", "--progress", "plain"});
+                                   "function.seconds=100000", "--progress", "events"});
   ASSERT_TRUE(program.says("starts on"));
   program.signal(SIGTERM);
   EXPECT_EQ(program.wait().code, 75);

@@ -83,7 +83,7 @@ TEST_F(LabelCommands, RefuseWhatNobodyCouldSayAgain) {
 
 TEST_F(LabelCommands, NeedNotWaitForTheSearch) {
   Program search(folder_.path(), {"search", "--space", "naps.yaml", "-j", "1", "--set",
-                                  "function.seconds=1000", "--progress", "plain"});
+                                  "function.seconds=1000", "--progress", "events"});
   ASSERT_TRUE(search.says("trial 0 starts"));
   EXPECT_EQ(detol({"study", "tag", "naps", "running"}).code, 0);
   EXPECT_EQ(detol({"study", "note", "naps", "so far so good"}).code, 0);

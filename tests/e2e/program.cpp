@@ -95,6 +95,7 @@ Program::Program(const fs::path& folder, const std::vector<std::string>& words,
   out_ = folder.string() + ".out";
   err_ = folder.string() + ".err";
   Call call{{tested_program()}, variables, folder, out_, err_};
+  call.variables.emplace_back("DETOL_PROGRESS=events");  // which tests read
   call.words.insert(call.words.end(), words.begin(), words.end());
   pid_ = spawn(call);
 }

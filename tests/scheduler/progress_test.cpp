@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -25,8 +26,8 @@ StudyMonitor::Study described(const FakeStudy& study) {
           parse_budget(study.budget).value()};
 }
 
-std::string printed(FakeStudy& study) {
-  const auto progress = make_progress_lines(described(study), study.clock);
+std::string printed(FakeStudy& study, LinesFor lines = LinesFor::kEvents) {
+  const auto progress = make_progress_lines(described(study), study.clock, lines);
   study.observers = {progress.get()};
   testing::internal::CaptureStderr();
   const auto why = study.run();
@@ -44,6 +45,19 @@ TEST(ProgressLines, SayThatARunOfTwoLimitsEndsWithTheFirst) {
   FakeStudy study;
   study.budget = "40trials,20s";  // a trial takes four seconds
   EXPECT_NE(printed(study).find("ETA 8 s"), std::string::npos);
+}
+
+TEST(ProgressLines, ComeAtMostEveryTenSecondsWhereTimeCounts) {
+  FakeStudy study;
+  study.budget = "10trials";  // 40 seconds: a trial takes four
+  const std::string text = printed(study, LinesFor::kTime);
+  std::istringstream lines(text);
+  int count = 0;
+  for (std::string line; std::getline(lines, line);)
+    count += line.find(" % |") != std::string::npos ? 1 : 0;
+  EXPECT_EQ(count, 4) << text;
+  EXPECT_NE(text.find(" 25 % | 3 trained, 2 complete"), std::string::npos) << text;
+  EXPECT_EQ(text.find("starts on"), std::string::npos) << text;
 }
 
 TEST(ProgressLines, RefusalsComeOncePerSecondAtMost) {
