@@ -113,6 +113,7 @@ Command pareto_command();
 Command importance_command();
 Command compare_command();
 Command similar_command();
+Command report_command();
 Command query_command();
 Command test_command();
 Command retrain_command();

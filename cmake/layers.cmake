@@ -78,6 +78,9 @@ room(scheduler/run               core encodings/space encodings/network encoding
 room(scheduler/simulation        core encodings/space encodings/network encodings/study knowledge
                                  search trainer/data trainer scheduler/pruners scheduler scheduler/run)
 
+room(report                      core encodings/space encodings/network encodings/study surrogate
+                                 knowledge scheduler scheduler/monitor)
+
 room(bench                       core encodings/network surrogate search trainer trainer/collectives
                                  trainer/data trainer/data/formats trainer/backends
                                  trainer/backends/cpu trainer/backends/cuda
@@ -89,4 +92,4 @@ room(cli                         core encodings/schema encodings/common encoding
                                  trainer/backends/cpu trainer/backends/cuda trainer trainer/inheritance
                                  trainer/pruning trainer/quantization export
                                  scheduler/pruners scheduler scheduler/monitor scheduler/launchers
-                                 scheduler/run scheduler/simulation bench)
+                                 scheduler/run scheduler/simulation report bench)

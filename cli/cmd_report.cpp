@@ -1,0 +1,109 @@
+// `report` writes a study as one HTML file; what is in it is the room report/.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/labels.h"
+#include "cli/model_rows.h"
+#include "cli/output.h"
+#include "cli/trial_rows.h"
+#include "core/clock.h"
+#include "core/file.h"
+#include "core/hash.h"
+#include "report/report.h"
+
+namespace detol::inline cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kRuns = R"sql(
+SELECT r.started, r.command, r.version, r.host_name, r.backend, r.workers, h.cpu, h.cores, h.gpus_json
+FROM v_runs r LEFT JOIN v_hosts h USING (host) WHERE r.study = ?1 ORDER BY r.started)sql";
+
+// Returns the study of that name, or the newest if it is empty. Errors (kEmpty): there is none.
+Result<std::string> study_called(const std::string& storage, const std::string& name) {
+  if (!name.empty()) return name;
+  DETOL_ASSIGN(const auto reader, Reader::open(storage));
+  DETOL_ASSIGN(const auto studies, reader->studies());
+  if (studies.empty())
+    return fail(ErrorCode::kEmpty, "there is no study yet (detol search --help)");
+  return std::ranges::max_element(studies, {}, &StudyRecord::created_s)->name;
+}
+
+// Returns the rows, or none where an older detol wrote the database and it has no such view.
+Rows rows_if_any(Reader& reader, const std::string& sql, const std::string& argument) {
+  auto rows = reader.select(sql, {argument});
+  return rows ? *std::move(rows) : Rows();
+}
+
+Result<ReportSource> read_source(const OpenStudy& study) {
+  ReportSource source;
+  source.study = study.record;
+  const std::string& name = study.record.name;
+  DETOL_ASSIGN(source.config, load_study_config(study.record.config, name));
+  DETOL_ASSIGN(
+      source.trials,
+      study.reader->select("SELECT * FROM v_trials WHERE study = ?1 ORDER BY trial", {name}));
+  DETOL_ASSIGN(source.events, study.reader->events(study.record.id));
+  DETOL_ASSIGN(source.models, models_of(study));
+  DETOL_ASSIGN(source.labels, read_labels(*study.reader, study.record));
+  source.runs = rows_if_any(*study.reader, kRuns, name);
+  source.dataset = rows_if_any(*study.reader, "SELECT * FROM v_datasets WHERE dataset = ?1",
+                               to_hex(study.record.data_fingerprint));
+  source.version = DETOL_VERSION;
+  source.now_s = system_clock().wall_s();
+  return source;
+}
+
+// Returns the file's name without what could be a folder or an option.
+std::string default_path(const std::string& study) {
+  std::string name;
+  for (const char c : study) {
+    const bool is_safe = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' ||
+                         (c == '.' && !name.empty());
+    name += is_safe && (c != '-' || !name.empty()) ? c : '_';
+  }
+  return (name.empty() ? "study" : name) + ".html";
+}
+
+Result<void> check_target(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) return {};
+  return fail(ErrorCode::kUsage,
+              fmt::format("{} is a folder; -o takes the name of a file", path.string()));
+}
+
+Result<int> run_report(const Arguments& arguments) {
+  const std::string& storage = arguments.globals.storage;
+  DETOL_ASSIGN(const std::string name, study_called(storage, arguments.text("STUDY")));
+  DETOL_ASSIGN(const OpenStudy study, open_study(storage, name));
+  const fs::path path = arguments.text("output", default_path(name));
+  DETOL_TRY(check_target(path));
+  DETOL_ASSIGN(const ReportSource source, read_source(study));
+  DETOL_ASSIGN(const std::string page, page_of(model_of(source), name));
+  DETOL_TRY(write_file_durably(path, page));
+  const Rows written{.columns = {"study", "file", "bytes"},
+                     .rows = {{name, path.string(), static_cast<std::int64_t>(page.size())}}};
+  DETOL_TRY(print_data(render(written, arguments.globals)));
+  return 0;
+}
+
+}  // namespace
+
+Command report_command() {
+  return {.name = "report",
+          .summary = "write a study as one HTML file that opens without a network",
+          .options = {{"STUDY", "", "its name; default: the newest study"},
+                      {"-o,--output", "FILE", "default: STUDY.html, here"}},
+          .examples =
+              "  detol report\n"
+              "  detol report fashion-cnn -o fashion.html",
+          .run = run_report};
+}
+
+}  // namespace detol::inline cli

@@ -1,0 +1,99 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report/assets.h"
+#include "report/report.h"
+
+namespace detol::inline report {
+namespace {
+
+using Model = nlohmann::ordered_json;
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
+    std::uint32_t word = 0;
+    for (std::size_t k = 0; k < 3; ++k)
+      word = word << 8 | (k < count ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+    for (std::size_t k = 0; k < 4; ++k)
+      text += k <= count ? kDigits[word >> (18 - 6 * k) & 63U] : '=';
+  }
+  return text;
+}
+
+// Returns the JSON as text that no parser of HTML takes for a tag.
+std::string json_for_html(const Model& model) {
+  const std::string plain = model.dump(-1, ' ', false, Model::error_handler_t::replace);
+  std::string text;
+  text.reserve(plain.size() + plain.size() / 16);
+  for (const char c : plain) {
+    if (c == '<' || c == '>' || c == '&')
+      text += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    else
+      text += c;
+  }
+  return text;
+}
+
+// Appends `page` with each {{name}} replaced. REQUIRES: every name has a text.
+std::string filled(std::string_view page,
+                   const std::vector<std::pair<std::string_view, std::string_view>>& texts) {
+  std::string out;
+  for (std::size_t open = page.find("{{"); open != page.npos; open = page.find("{{")) {
+    const std::size_t close = page.find("}}", open);
+    const std::string_view name = page.substr(open + 2, close - open - 2);
+    out += page.substr(0, open);
+    for (const auto& [known, text] : texts)
+      if (known == name) out += text;
+    page.remove_prefix(close + 2);
+  }
+  return out.append(page);
+}
+
+}  // namespace
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+Result<std::string> page_of(const nlohmann::ordered_json& model, std::string_view title) {
+  if (plotly_gz().empty())
+    return fail(
+        ErrorCode::kExport,
+        "this detol was built without plotly.js, which draws the charts of a report; install "
+        "it (Debian: python3-plotly) and build again");
+  return filled(page_html(), {{"title", escaped(title)},
+                              {"css", page_css()},
+                              {"data", json_for_html(model)},
+                              {"plotly", base64(plotly_gz())},
+                              {"js", page_js()}});
+}
+
+}  // namespace detol::inline report

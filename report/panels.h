@@ -1,0 +1,54 @@
+#pragma once
+
+// The panels of a report, each a JSON value: numbers in columns, seconds and epochs as they are, an
+// unknown number null, and `why` where there is nothing to show. Private to this room.
+
+#include <vector>
+
+#include "report/source.h"
+#include "report/trials.h"
+
+namespace detol::inline report {
+
+using Trials = std::vector<ShownTrial>;
+
+// Returns null for a number that is not finite, which JSON cannot say.
+Json number_or_null(double number);
+
+// card.cpp
+Json study_card(const ReportSource& source, const Trials& trials);
+Json what_was_found(const ReportSource& source, const Trials& trials);
+Json what_it_lacks(const ReportSource& source, const Trials& trials);
+
+// history.cpp: {"by_trial": {"trial", "value", "best"}, "by_end": {..., "wall_s", "device_s"}}. The
+// best is that of all trials so far, null before the first. At most about 3,000 trials each.
+Json history(const ReportSource& source, const Trials& trials);
+
+// {"front": positions of the Pareto set, "reference", "volume": {"trial", "volume"}}: the
+// hypervolume of the first trials up to each number, below the worst value of each objective. Null
+// with one objective.
+Json pareto_front(const ReportSource& source, const Trials& trials);
+
+// choices.cpp
+Json parameters(const ReportSource& source, const Trials& trials);
+Json importances(const ReportSource& source);
+
+// curves.cpp: at most 200 learning curves, the best and a sample of the others; how many trials the
+// pruner ended at each epoch.
+Json learning_curves(const ReportSource& source, const Trials& trials);
+
+// workers.cpp
+Json workers(const ReportSource& source, const Trials& trials);
+Json budget_left(const ReportSource& source, const Trials& trials);
+
+// credit.cpp: a row per algorithm that proposed: its proposals, how often one was the best so far
+// when it ended, and its best.
+Json credit(const ReportSource& source, const Trials& trials);
+
+// networks.cpp
+Json networks(const ReportSource& source, const Trials& trials);
+
+// columns.cpp: every trial, a column for each property.
+Json trial_columns(const ReportSource& source, const Trials& trials);
+
+}  // namespace detol::inline report

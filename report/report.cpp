@@ -1,0 +1,24 @@
+#include "report/report.h"
+
+#include "report/panels.h"
+
+namespace detol::inline report {
+
+nlohmann::ordered_json model_of(const ReportSource& source) {
+  const Trials trials = shown_trials(source);
+  Json objectives = Json::array();
+  for (const Objective& objective : source.study.objectives)
+    objectives.push_back(
+        {{"metric", objective.metric},
+         {"direction", objective.direction == Direction::kMinimize ? "minimize" : "maximize"}});
+  return {{"study", source.study.name},
+          {"objectives", objectives},
+          {"made_s", source.now_s},
+          {"card", study_card(source, trials)},
+          {"found", what_was_found(source, trials)},
+          {"lacks", what_it_lacks(source, trials)},
+          {"history", history(source, trials)},
+          {"trials", trial_columns(source, trials)}};
+}
+
+}  // namespace detol::inline report
