@@ -101,6 +101,10 @@ struct ExporterRow {
   bool needs_weights = true;  // else it writes models that are not trained, too
 };
 
+// Returns the picture of a network as SVG, which Graphviz draws. Errors (kExport): it is not
+// installed, or cannot.
+Result<std::string> drawing_of(const Network& network);
+
 // Returns every file detol writes; rows of one format follow each other.
 std::span<const ExporterRow> exporters();
 

@@ -43,6 +43,12 @@ Result<std::string> svg_bytes(const Model& model) {
   return read_file(drawn);
 }
 
+Result<std::string> drawing_of(const Network& network) {
+  Model model;
+  model.network = network;
+  return svg_bytes(model);
+}
+
 Result<void> compare_svg(std::string_view bytes, const Model& model) {
   if (bytes.find("<svg") == bytes.npos || bytes.find("</svg>") == bytes.npos)
     return fail(ErrorCode::kExport, "not an SVG picture, or a cut one");

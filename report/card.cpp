@@ -284,11 +284,11 @@ Json what_was_found(const ReportSource& source, const Trials& trials) {
   Json found{
       {"costs", costs(trials)}, {"tests", tests(source)}, {"spreads", spreads(source, trials)}};
   const auto order = ranked(source, trials);
-  if (order.empty()) {
+  if (order.empty() && !source.best) {
     found["why"] = "No trial has reported a number yet that keeps to the study's constraints.";
     return found;
   }
-  const ShownTrial& best = trials[order.front()];
+  const ShownTrial& best = trials[source.best.value_or(order.empty() ? 0 : order.front())];
   found["best"] = {{"trial", best.trial},
                    {"state", best.state},
                    {"values", Json::array()},

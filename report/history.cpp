@@ -7,7 +7,7 @@
 namespace detol::inline report {
 namespace {
 
-constexpr std::size_t kMostPoints = 3000;
+constexpr std::size_t kMostHistoryPoints = 3000;
 constexpr std::size_t kMostVolumes = 120;
 constexpr std::size_t kMostObjectives = 4;  // whose hypervolume is computed in time
 
@@ -53,7 +53,7 @@ Json history_in(const Trials& trials, const std::vector<std::size_t>& order, Dir
                {"best", Json::array()},
                {"wall_s", Json::array()},
                {"device_s", Json::array()}};
-  for (const std::size_t i : thinned(order.size(), kMostPoints, improvements)) {
+  for (const std::size_t i : thinned(order.size(), kMostHistoryPoints, improvements)) {
     const ShownTrial& trial = trials[order[i]];
     columns["trial"].push_back(trial.trial);
     columns["value"].push_back(number_or_null(shown_value(trial)));

@@ -29,7 +29,8 @@ Json history(const ReportSource& source, const Trials& trials);
 // with one objective.
 Json pareto_front(const ReportSource& source, const Trials& trials);
 
-// choices.cpp
+// choices.cpp: each choice of the space with its value in every trial, null where it is inactive;
+// how much each matters.
 Json parameters(const ReportSource& source, const Trials& trials);
 Json importances(const ReportSource& source);
 
@@ -37,7 +38,8 @@ Json importances(const ReportSource& source);
 // pruner ended at each epoch.
 Json learning_curves(const ReportSource& source, const Trials& trials);
 
-// workers.cpp
+// workers.cpp: who trained what when, how busy each worker was, and the share of the devices' time
+// that was training; what was left of each limit of the budget when trials ended.
 Json workers(const ReportSource& source, const Trials& trials);
 Json budget_left(const ReportSource& source, const Trials& trials);
 
@@ -45,8 +47,13 @@ Json budget_left(const ReportSource& source, const Trials& trials);
 // when it ended, and its best.
 Json credit(const ReportSource& source, const Trials& trials);
 
-// networks.cpp
+// networks.cpp: drawings of the best networks, and what differs between the best two trials.
 Json networks(const ReportSource& source, const Trials& trials);
+
+// Returns the lines in which two lists differ, side by side, by a longest common subsequence; an
+// empty line where the other list has more.
+std::vector<std::pair<std::string, std::string>> differing_lines(const std::vector<std::string>& a,
+                                                                 const std::vector<std::string>& b);
 
 // columns.cpp: every trial, a column for each property.
 Json trial_columns(const ReportSource& source, const Trials& trials);

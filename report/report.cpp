@@ -18,6 +18,14 @@ nlohmann::ordered_json model_of(const ReportSource& source) {
           {"found", what_was_found(source, trials)},
           {"lacks", what_it_lacks(source, trials)},
           {"history", history(source, trials)},
+          {"pareto", pareto_front(source, trials)},
+          {"parameters", parameters(source, trials)},
+          {"importance", importances(source)},
+          {"curves", learning_curves(source, trials)},
+          {"workers", workers(source, trials)},
+          {"budget", budget_left(source, trials)},
+          {"credit", credit(source, trials)},
+          {"networks", networks(source, trials)},
           {"trials", trial_columns(source, trials)}};
 }
 

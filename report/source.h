@@ -4,6 +4,7 @@
 // knowledge base. Nothing in this room reads a database.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,8 @@ namespace detol::inline report {
 struct ShownNetwork {
   TrialId trial = 0;
   Network network;
-  std::string svg;         // its picture by Graphviz
-  std::string why_no_svg;  // else why there is none, in a sentence
+  std::string svg = {};         // its picture by Graphviz
+  std::string why_no_svg = {};  // else why there is none, in a sentence
 };
 
 struct ReportSource {
@@ -32,6 +33,7 @@ struct ReportSource {
   std::map<LabelTarget, Labels> labels;
   Rows runs;     // v_runs with the columns cpu, cores, gpus_json of v_hosts, oldest first
   Rows dataset;  // v_datasets: no row or one
+  std::optional<TrialId> best;  // as `detol best` has it
   std::vector<ChoiceImportance> importance;
   std::string why_no_importance;
   std::vector<ShownNetwork> networks;  // best first
