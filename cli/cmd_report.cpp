@@ -51,8 +51,7 @@ Rows rows_if_any(Reader& reader, const std::string& sql, const std::string& argu
 Result<Task> task_of(const OpenStudy& study, const StudyConfig& config, const fs::path& storage) {
   if (config.network_task) return *config.network_task;
   if (!config.has_networks())
-    return fail(ErrorCode::kEmpty,
-                fmt::format("The study scores a {}; it has no networks.", config.scorer()));
+    return fail(ErrorCode::kEmpty, "The candidates of this study are no networks.");
   DETOL_ASSIGN(const fs::path folder, find_artefacts(storage, study.record.name));
   DETOL_ASSIGN(const Preprocessing made, read_preprocessing(folder / kPreprocessingFile));
   return made.task;

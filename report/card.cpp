@@ -47,14 +47,17 @@ std::string with_options(const Named& named) {
   return fmt::format("{} ({})", named.name, fmt::join(options, ", "));
 }
 
+// Returns who scores the candidates of a study that trains on no data.
+std::string scorer_text(const StudyConfig& config) {
+  if (config.command) return "none of its own: a program trains and scores the candidates";
+  if (config.external) return "none of its own: whoever asks for candidates tells their values";
+  return fmt::format("none: the function {} scores the candidates",
+                     config.function ? config.function->name : "");
+}
+
 std::string data_text(const ReportSource& source) {
   const StudyConfig& config = source.config;
-  if (!config.trains() && !config.table) {
-    const std::string name = config.function ? " " + config.function->name : "";
-    return fmt::format("none: candidates are scored by {} {}{}",
-                       config.external || config.command ? "an" : "the",
-                       config.command ? "own program" : config.scorer(), name);
-  }
+  if (!config.trains() && !config.table) return scorer_text(config);
   std::string text = config.data_path();
   if (!source.dataset.rows.empty()) {
     const std::string name = cell_text(source.dataset, 0, "name");
@@ -316,8 +319,8 @@ Json what_it_lacks(const ReportSource& source, const Trials& trials) {
   if (source.study.state == StudyPhase::kRunning)
     lacks.push_back("The end: the study is not over, and this is what is known so far.");
   if (source.study.state == StudyPhase::kStopped)
-    lacks.push_back(
-        fmt::format("The end: the study was stopped; `detol resume {}` goes on.", name));
+    lacks.push_back(fmt::format("The end: the study was stopped; `detol {} {}` goes on.",
+                                source.config.external ? "ask" : "resume", name));
   if (source.runs.rows.empty())
     lacks.push_back("The machines: no run of the study is recorded under this name.");
   if (!source.why_no_importance.empty())

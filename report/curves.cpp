@@ -28,7 +28,8 @@ std::vector<std::size_t> chosen(const ReportSource& source, const Trials& trials
 
 Json curve_of(const ShownTrial& trial) {
   Json epochs = Json::array(), values = Json::array();
-  for (const std::size_t i : thinned(trial.curve.size(), kPointsOfCurve, {trial.curve.size() - 1})) {
+  for (const std::size_t i :
+       thinned(trial.curve.size(), kPointsOfCurve, {trial.curve.size() - 1})) {
     epochs.push_back(trial.curve[i].epoch);
     values.push_back(number_or_null(trial.curve[i].value));
   }

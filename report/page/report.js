@@ -6,6 +6,7 @@
   const objective = data.objectives[0] || {metric: "value", direction: "minimize"};
   const smallerIsBetter = objective.direction === "minimize";
   const value = trials.values[0] || [];
+  const hasNetworks = trials.params.some((x) => x > 0);
   const accent = "#1f5fa8", red = "#b3261e", orange = "#a85a00", green = "#2d7a3e";
   const colourOf = {COMPLETE: accent, PRUNED: "#8a94a0", FAIL: red, RUNNING: green, WAITING: orange};
 
@@ -39,6 +40,7 @@
 
   function duration(s) {
     if (!isNumber(s)) return missing;
+    if (s === 0) return "0 s";
     if (s < 60) return (s < 10 ? s.toPrecision(2) : Math.round(s)) + " s";
     if (s < 3600) return (s / 60).toFixed(1) + " min";
     return (s / 3600).toFixed(2) + " h";
@@ -100,7 +102,7 @@
         font: {family: "system-ui, sans-serif", size: narrow ? 11 : 13, color: "#1c2126"},
         paper_bgcolor: "#fff", plot_bgcolor: "#fff", hovermode: "closest",
         legend: {orientation: "h", y: 1.02, yanchor: "bottom", x: 0},
-        ...layout}, {responsive: true, displaylogo: false, displayModeBar: height < 300 ? false : "hover",
+        ...layout}, {responsive: true, displaylogo: false, displayModeBar: height < 300 || narrow ? false : "hover",
         modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"]});
     };
     waiting.push(redraw);
@@ -119,6 +121,13 @@
     });
     parent.append(set);
   }
+
+  // Paper is narrower than most windows.
+  const charts = () => document.querySelectorAll(".chart.js-plotly-plot");
+  window.addEventListener("beforeprint", () => charts().forEach((place) =>
+      Plotly.relayout(place, {width: Math.min(place.clientWidth, 680)})));
+  window.addEventListener("afterprint", () => charts().forEach((place) =>
+      Plotly.relayout(place, {width: null, autosize: true})));
 
   async function loadPlotly() {
     const packed = document.getElementById("plotly").textContent;
@@ -159,12 +168,14 @@
     const {best, costs, tests, spreads, why} = data.found;
     if (!best) empty(parent, why);
     else {
+      if (data.objectives.length > 1) parent.append(element("p", {class: "says"},
+          "The best trial by the first objective; the Pareto front below has those that weigh all of them."));
       const line = element("div", {class: "best"});
       data.objectives.forEach((one, k) => line.append(element("span", {}, one.metric + " ",
           element("span", {class: "value"}, number(best.values[k])))));
       line.append(element("span", {}, "trial " + best.trial + " (" + best.state + "), " + number(best.epochs) +
-          " epochs, proposed by " + (best.algorithm || "nobody") +
-          (isNumber(best.network_params) ? ", " + big(best.network_params) + " weights, " + big(best.flops) + "FLOPs" : "")));
+          (best.epochs === 1 ? " epoch" : " epochs") + ", proposed by " + (best.algorithm || "nobody") +
+          (best.network_params > 0 ? ", " + big(best.network_params) + " weights, " + big(best.flops) + "FLOPs" : "")));
       parent.append(line, table("Parameters of the best trial", [
         {title: "parameter", of: (row) => row[0]},
         {title: "value", of: (row) => text(row[1]), number: true}], Object.entries(best.params)));
@@ -258,7 +269,7 @@
     section.append(table("Trials on the Pareto front", [
       {title: "trial", of: (i) => String(trials.trial[i])},
       ...names.map((name, k) => ({title: name, of: (i) => number(trials.values[k][i]), number: true})),
-      {title: "weights", of: (i) => big(trials.params[i]), number: true},
+      ...(hasNetworks ? [{title: "weights", of: (i) => big(trials.params[i]), number: true}] : []),
       {title: "algorithm", of: (i) => trials.algorithm[i]}], front.slice(0, 50)));
   }
 
@@ -309,7 +320,7 @@
   }
 
   function parallelPanel() {
-    const section = panel("Parallel coordinates", "Each line is a trial that crosses every axis at its value; dark lines are good. Drag along an axis to keep only the lines through that range.");
+    const section = panel("Parallel coordinates", "Each line is a trial that crosses every axis at its value; dark lines are good; far outliers stand at the end of the last axis. Drag along an axis to keep only the lines through that range.");
     const lines = someScored().reverse();
     const varying = byImportance().filter((one) => new Set(lines.map((i) => one.values[i])).size > 1);
     const shown = varying.slice(0, window.innerWidth < 600 ? 4 : 9);
@@ -324,7 +335,7 @@
       const scale = [[0, "#d9e2ec"], [0.6, "#7ba3d0"], [1, "#0b3d7a"]];
       return {traces: [{type: "parcoords", labelangle: -18, labelfont: {size: 12},
         line: {color: lines.map((i) => value[i]), colorscale: scale, reversescale: smallerIsBetter, cmin: range[0], cmax: range[1]},
-        dimensions: [...shown.map((one) => dimension(one, lines)), {label: objective.metric, values: lines.map((i) => value[i])}]}],
+        dimensions: [...shown.map((one) => dimension(one, lines)), {label: objective.metric, values: lines.map((i) => Math.min(range[1], Math.max(range[0], value[i])))}]}],
         layout: {margin: {l: 60, r: 50, t: 90, b: 30}}};
     });
   }
@@ -447,7 +458,7 @@
       section.append(table("Workers", [
         {title: "worker", of: (row) => row.worker},
         {title: "attempts", of: (row) => String(row.attempts), number: true},
-        {title: "training", of: (row) => duration(row.busy_s), number: true},
+        {title: "with a trial", of: (row) => duration(row.busy_s), number: true},
         {title: "share of the run", of: (row) => share(row.share), number: true}], busy));
     }
     budgetCharts(section);
@@ -478,7 +489,7 @@
       return {traces: [
         {type: "bar", orientation: "h", name: "proposals", y: names, x: of("proposals"), marker: {color: "#b9c4d0"}},
         {type: "bar", orientation: "h", name: "improvements", y: names, x: of("improvements"), marker: {color: accent}, xaxis: "x2"}],
-        layout: {barmode: "group", grid: {rows: 1, columns: 2}, xaxis: axis("proposals", {domain: [0, 0.47]}), xaxis2: axis("improvements of the best", {domain: [0.53, 1]}), yaxis: axis(""), showlegend: false}};
+        layout: {barmode: "group", grid: {rows: 1, columns: 2}, xaxis: axis("proposals", {domain: [0, 0.47]}), xaxis2: axis("improvements", {domain: [0.53, 1]}), yaxis: axis(""), showlegend: false}};
     });
     section.append(table("Credit of the algorithms", [
       {title: "algorithm", of: (row) => row.algorithm || "nobody"},
@@ -540,7 +551,7 @@
       at: (i) => one.values[i], of: (i) => text(one.values[i])});
     columns.push(column("epochs", "epochs", number, true), column("device time", "device_s", duration, true),
         column("duration", "duration_s", duration, true), column("algorithm", "algorithm", text));
-    if (trials.params.some(isNumber)) columns.push(column("weights", "params", big, true));
+    if (hasNetworks) columns.push(column("weights", "params", big, true));
     columns.push({title: "remarks", at: (i) => remarks(i), of: (i) => remarks(i)});
     return columns;
   }
@@ -593,7 +604,7 @@
         const line = element("tr");
         columns.forEach((column, k) => line.append(k === 0 ?
             element("th", {scope: "row", class: "number"}, column.of(i)) :
-            element("td", {class: column.number ? "number" : column.title === "remarks" ? "" : "short"}, column.of(i))));
+            element("td", {class: column.number ? "number" : column.title === "remarks" ? "words" : "short"}, column.of(i))));
         return line;
       }));
       back.disabled = page === 0;

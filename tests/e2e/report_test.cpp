@@ -1,0 +1,119 @@
+// `detol report` of studies that were really searched.
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "tests/e2e/tiny_study.h"
+
+namespace detol::testing_support {
+namespace {
+
+using Json = nlohmann::json;
+
+// Returns the numbers of a written report.
+Json model_in(const std::filesystem::path& file) {
+  const std::string page = text_of(file), open = R"(<script type="application/json" id="data">)";
+  const std::size_t begin = page.find(open) + open.size();
+  EXPECT_TRUE(page.ends_with("</html>\n")) << file;
+  return Json::parse(page.substr(begin, page.find("</script>", begin) - begin), nullptr, false);
+}
+
+// Returns the commands of docs/reports.md, each as its words behind `detol`.
+std::vector<std::vector<std::string>> documented_commands() {
+  std::vector<std::vector<std::string>> commands;
+  std::istringstream lines(text_of(DETOL_SOURCE_DIR "/docs/reports.md"));
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("    detol ")) continue;
+    std::istringstream words(line.substr(10, line.find('#') - 10));
+    commands.emplace_back(std::istream_iterator<std::string>(words),
+                          std::istream_iterator<std::string>());
+  }
+  return commands;
+}
+
+TEST(Report, OfASearchHasAllThatItFound) {
+  const TinyStudy tiny;
+  std::vector<std::string> search = tiny.search_words();
+  search.insert(search.end(), {"--study", "fashion-cnn"});
+  ASSERT_EQ(tiny.detol(search).code, 0);
+  const auto commands = documented_commands();
+  ASSERT_EQ(commands.size(), 2U);
+  for (const auto& words : commands) {
+    const Ran ran = tiny.detol(words);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+  }
+  const Json model = model_in(tiny.path() / "fashion.html");
+  EXPECT_EQ(model_in(tiny.path() / "fashion-cnn.html")["trials"], model["trials"]);
+
+  const Json best = Json::parse(tiny.detol({"best", "fashion-cnn", "-f", "json"}).out);
+  EXPECT_EQ(model["found"]["best"]["trial"], best["trial"]);
+  EXPECT_EQ(model["found"]["best"]["values"][0], best["values"]["val_accuracy"]);
+  EXPECT_EQ(model["found"]["best"]["params"], best["params"]);
+  EXPECT_EQ(model["history"]["by_trial"]["best"].back(), best["values"]["val_accuracy"]);
+  EXPECT_FALSE(model["found"]["tests"].empty());  // a search tests its best trial
+  EXPECT_GT(model["workers"]["utilization"], 0.0);
+  EXPECT_EQ(model["workers"]["busy"][0]["worker"], "local/0");
+  EXPECT_FALSE(model["curves"]["curves"].empty());
+  const Json& drawings = model["networks"]["drawings"];
+  ASSERT_FALSE(drawings.empty());
+  EXPECT_EQ(drawings[0]["trial"], best["trial"]);
+  EXPECT_EQ(drawings[0]["layers"], drawings[0]["list"].size());
+  EXPECT_TRUE(drawings[0].contains("svg") || drawings[0].contains("why"));
+}
+
+TEST(Report, OfAFunctionWithTwoObjectivesHasItsFront) {
+  const TempFolder folder;
+  write_bytes(folder.path() / "two.yaml",
+              "version: 1\nstudy: two\nfunction: {name: zdt1, dimensions: 3}\n"
+              "search: {algorithm: nsga2}\nbudget: 30trials\n");
+  ASSERT_EQ(run(folder.path(), {"search", "--space", "two.yaml", "-j", "1"}).code, 0);
+  const Ran ran = run(folder.path(), {"report", "-f", "json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json written = Json::parse(ran.out)[0];
+  EXPECT_EQ(written["file"], "two.html");
+  EXPECT_EQ(written["bytes"], text_of(folder.path() / "two.html").size());
+  const Json model = model_in(folder.path() / "two.html");
+  const Json front = Json::parse(run(folder.path(), {"pareto", "two", "-f", "json"}).out);
+  ASSERT_EQ(model["pareto"]["front"].size(), front.size());
+  for (std::size_t i = 0; i < front.size(); ++i)
+    EXPECT_EQ(model["pareto"]["front"][i], front[i]["trial"]);
+  EXPECT_EQ(model["importance"]["rows"].size(), 3U);
+  EXPECT_TRUE(model["networks"].contains("why"));
+}
+
+TEST(Report, OfAskedTrialsWaitsForNoneOfThem) {
+  const TempFolder folder;
+  ASSERT_EQ(run(folder.path(),
+                {"ask", "bread", "--param", "oven=float(150,250)", "--metric", "taste:maximize"})
+                .code,
+            0);
+  ASSERT_EQ(run(folder.path(), {"report", "bread"}).code, 0);
+  const Json before = model_in(folder.path() / "bread.html");
+  EXPECT_TRUE(before["found"].contains("why"));
+  EXPECT_EQ(before["trials"]["state"], Json({"RUNNING"}));
+  ASSERT_EQ(run(folder.path(), {"tell", "bread", "0", "--value", "7.5"}).code, 0);
+  ASSERT_EQ(run(folder.path(), {"report", "bread"}).code, 0);
+  EXPECT_EQ(model_in(folder.path() / "bread.html")["found"]["best"]["values"], Json({7.5}));
+}
+
+TEST(Report, RefusesWhatItCannotWriteAndLeavesNothing) {
+  const TempFolder folder;
+  EXPECT_EQ(run(folder.path(), {"report"}).code, 4);
+  ASSERT_EQ(run(folder.path(),
+                {"ask", "bread", "--param", "oven=float(150,250)", "--metric", "taste:maximize"})
+                .code,
+            0);
+  std::filesystem::create_directory(folder.path() / "there");
+  const Ran over = run(folder.path(), {"report", "bread", "-o", "there"});
+  EXPECT_EQ(over.code, 2);
+  EXPECT_NE(over.err.find("there is a folder"), std::string::npos) << over.err;
+  EXPECT_EQ(run(folder.path(), {"report", "bread", "-o", "nowhere/x.html"}).code, 5);
+  EXPECT_EQ(run(folder.path(), {"report", "bred"}).code, 4);
+  for (const std::string& name : listing(folder.path()))
+    EXPECT_EQ(name.find("html"), std::string::npos) << name;
+}
+
+}  // namespace
+}  // namespace detol::testing_support
