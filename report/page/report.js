@@ -91,12 +91,22 @@
   const axis = (title, more = {}) => ({title: {text: title, standoff: 8}, automargin: true,
     gridcolor: "#e6eaee", zerolinecolor: "#c5ccd3", ...more});
 
+  // plotly.js understands a little markup, but in the ticks of parallel coordinates: texts are given to
+  // it as what they are.
+  function plain(part, key = "") {
+    if (key === "ticktext" || key === "hovertemplate") return part;
+    if (typeof part === "string") return part.replace(/&/g, "&amp;").replace(/</g, "&lt;");
+    if (Array.isArray(part)) return part.map((one) => plain(one));
+    if (part === null || typeof part !== "object") return part;
+    return Object.fromEntries(Object.entries(part).map(([name, one]) => [name, plain(one, name)]));
+  }
+
   // Adds a place for a chart; `draw` returns {traces, layout}. `says` is what a screen reader says.
   function chart(parent, says, height, draw) {
     const place = element("div", {class: "chart", role: "img", "aria-label": says});
     parent.append(place);
     const redraw = () => {
-      const {traces, layout} = draw();
+      const {traces, layout} = plain(draw());
       const narrow = place.clientWidth < 520;
       Plotly.react(place, traces, {height, margin: {l: 56, r: narrow ? 12 : 24, t: 12, b: 48},
         font: {family: "system-ui, sans-serif", size: narrow ? 11 : 13, color: "#1c2126"},
@@ -308,6 +318,7 @@
     return data.parameters.map((one, i) => [one, i]).sort((x, y) => rank(x[0]) - rank(y[0]) || x[1] - y[1]).map((x) => x[0]);
   }
 
+  const brief = (words, length) => words.length > length ? words.slice(0, length - 1) + "…" : words;
   const short = (name) => name.replace(/^architecture\./, "");
 
   // The best half of the lines and a sample of the others, at most 800.
@@ -342,11 +353,11 @@
 
   // An axis of parallel coordinates; one more tick stands for trials without the parameter.
   function dimension(one, lines) {
-    const label = short(one.name), absent = lines.some((i) => one.values[i] === null);
+    const label = brief(short(one.name), 26), absent = lines.some((i) => one.values[i] === null);
     if (isList(one)) {
       const words = absent ? [...one.choices, "none"] : one.choices;
       return {label, values: lines.map((i) => one.values[i] === null ? words.length - 1 : words.indexOf(one.values[i])),
-        tickvals: words.map((_, k) => k), ticktext: words, range: [0, Math.max(1, words.length - 1)]};
+        tickvals: words.map((_, k) => k), ticktext: words.map((word) => brief(word, 14)), range: [0, Math.max(1, words.length - 1)]};
     }
     const seen = (i) => one.log ? Math.log10(one.values[i]) : one.values[i];
     const numbers = lines.filter((i) => one.values[i] !== null).map(seen);
