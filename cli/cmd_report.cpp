@@ -53,8 +53,10 @@ Result<Task> task_of(const OpenStudy& study, const StudyConfig& config, const fs
   if (!config.has_networks())
     return fail(ErrorCode::kEmpty, "The candidates of this study are no networks.");
   DETOL_ASSIGN(const fs::path folder, find_artefacts(storage, study.record.name));
-  DETOL_ASSIGN(const Preprocessing made, read_preprocessing(folder / kPreprocessingFile));
-  return made.task;
+  const auto made = read_preprocessing(folder / kPreprocessingFile);
+  if (made) return made->task;
+  return fail(ErrorCode::kEmpty,
+              "The form of its data is not recorded here: " + made.error().message + ".");
 }
 
 // Returns the best trials, each with a network that none before has.

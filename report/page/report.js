@@ -49,6 +49,12 @@
   const share = (x) => isNumber(x) ? Math.round(100 * x) + " %" : missing;
   const text = (x) => x === null || x === undefined ? missing : typeof x === "number" ? number(x, 6) : String(x);
 
+  // Returns the pieces of a sentence of detol's own, where `commands` stand in backticks.
+  const withCode = (words) => words.split("`").map((part, i) => i % 2 ? element("code", {}, part) : part);
+
+  // Returns at most about so many of a list, evenly.
+  const some = (list, limit) => list.filter((_, k) => k % Math.ceil(list.length / limit) === 0);
+
   // Panels ---------------------------------------------------------------------------------------
 
   let panels = 0;
@@ -64,7 +70,7 @@
     return section;
   }
 
-  const empty = (section, why) => section.append(element("p", {class: "empty"}, why));
+  const empty = (section, why) => section.append(element("p", {class: "empty"}, ...withCode(why)));
 
   // columns: [{title, of: row => text, number: bool}]
   function table(caption, columns, rows) {
@@ -81,7 +87,7 @@
       });
       body.append(line);
     }
-    return element("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": caption},
+    return element("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "Table: " + caption},
         element("table", {}, element("caption", {}, caption), element("thead", {}, head), body));
   }
 
@@ -166,7 +172,7 @@
       body.append(element("tr", {}, element("th", {scope: "row"}, label), element("td", {}, words)));
     card.append(body);
     const list = element("ul");
-    for (const words of data.lacks) list.append(element("li", {}, words));
+    for (const words of data.lacks) list.append(element("li", {}, ...withCode(words)));
     columns.append(element("div", {}, card, element("h3", {}, "What this report lacks"), list));
     const found = element("div");
     columns.append(found);
@@ -182,7 +188,7 @@
           "The best trial by the first objective; the Pareto front below has those that weigh all of them."));
       const line = element("div", {class: "best"});
       data.objectives.forEach((one, k) => line.append(element("span", {}, one.metric + " ",
-          element("span", {class: "value"}, number(best.values[k])))));
+          element("span", {class: "value"}, number(best.values[k], 5)))));
       line.append(element("span", {}, "trial " + best.trial + " (" + best.state + "), " + number(best.epochs) +
           (best.epochs === 1 ? " epoch" : " epochs") + ", proposed by " + (best.algorithm || "nobody") +
           (best.network_params > 0 ? ", " + big(best.network_params) + " weights, " + big(best.flops) + "FLOPs" : "")));
@@ -263,10 +269,10 @@
     let [a, b] = [0, 1];
     if (names.length > 2) choice(section, "Axes", pairs, (key) => { [a, b] = key.split(",").map(Number); redraw(); });
     const redraw = chart(section, front.length + " trials are on the Pareto front of " + names.join(", ") + ".", 400, () => {
-      const on = [...front].sort((i, j) => trials.values[a][i] - trials.values[a][j]);
-      const others = trials.trial.map((_, i) => i).filter((i) => trials.scored[i] && !front.includes(i));
+      const onFront = new Set(front), on = [...front].sort((i, j) => trials.values[a][i] - trials.values[a][j]);
+      const others = trials.trial.map((_, i) => i).filter((i) => trials.scored[i] && !onFront.has(i));
       return {traces: [
-        dots("dominated", others, trials.values[a], trials.values[b], {color: "#8a94a0", size: 5}),
+        dots("dominated", some(others, 3000), trials.values[a], trials.values[b], {color: "#8a94a0", size: 5}),
         {...dots("Pareto front", on, trials.values[a], trials.values[b], {color: accent, size: 8}),
           mode: names.length === 2 ? "lines+markers" : "markers", line: {color: accent, width: 1, dash: "dot"}}],
         layout: {xaxis: axis(goal(a)), yaxis: axis(goal(b))}};
@@ -300,7 +306,7 @@
     let by = known[0];
     choice(section, "Against", Object.fromEntries(known.map((key) => [key, of[key]])), (key) => { by = key; redraw(); });
     const redraw = chart(section, objective.metric + " of each trial against " + known.map((key) => of[key]).join(", ") + ".", 360, () => {
-      const shown = trials.trial.map((_, i) => i).filter((i) => trials.scored[i] && trials[by][i] > 0);
+      const shown = some(trials.trial.map((_, i) => i).filter((i) => trials.scored[i] && trials[by][i] > 0), 3000);
       return {traces: ["PRUNED", "COMPLETE", "RUNNING"].map((state) => dots(state, shown.filter((i) => trials.state[i] === state),
           trials[by], value, {color: colourOf[state], size: state === "PRUNED" ? 5 : 7})).filter((trace) => trace.x.length),
         layout: {xaxis: axis(of[by], {type: "log"}), yaxis: axis(objective.metric, {range: robustRange(value)})}};
@@ -400,11 +406,11 @@
     const shown = byImportance().filter((one) => at.some((i) => one.values[i] !== null)).slice(0, 6);
     if (!at.length) return empty(section, "No trial has reported a number yet.");
     if (!shown.length) return empty(section, "The study has no parameters.");
-    const some = at.filter((_, k) => k % Math.ceil(at.length / 1500) === 0);
+    const few = some(at, 1500);
     const grid = element("div", {class: "small"});
     section.append(grid);
     for (const one of shown) {
-      const here = some.filter((i) => one.values[i] !== null);
+      const here = few.filter((i) => one.values[i] !== null);
       chart(grid, objective.metric + " against " + one.name + ".", 270, () => ({traces: [{
         ...dots(one.name, here, one.values, value, {color: here.map((i) => i), size: 6, opacity: 0.8,
           colorscale: [[0, "#b9cbe0"], [1, "#0b3d7a"]]})}],
@@ -558,7 +564,7 @@
     const columns = [column("trial", "trial", String, true), column("state", "state", text)];
     data.objectives.forEach((one, k) => columns.push({title: one.metric, number: true,
       at: (i) => trials.values[k][i], of: (i) => number(trials.values[k][i])}));
-    for (const one of byImportance().slice(0, 4)) columns.push({title: short(one.name), number: !isList(one),
+    for (const one of byImportance().slice(0, 4)) columns.push({title: short(one.name), number: one.choices.every((choice) => !isNaN(choice)),
       at: (i) => one.values[i], of: (i) => text(one.values[i])});
     columns.push(column("epochs", "epochs", number, true), column("device time", "device_s", duration, true),
         column("duration", "duration_s", duration, true), column("algorithm", "algorithm", text));
@@ -626,7 +632,7 @@
 
     arrange();
     const controls = element("div", {class: "pages"}, element("label", {for: "wanted"}, "Only rows with "), search, says, back, on);
-    const shown = element("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "All trials"},
+    const shown = element("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of all trials"},
         element("table", {id: "trials"}, element("caption", {}, "All trials"), element("thead", {}, head), body));
     return [controls, shown];
   }
