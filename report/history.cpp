@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMostHistoryPoints = 3000;
 constexpr std::size_t kMostVolumes = 120;
-constexpr std::size_t kMostObjectives = 4;  // whose hypervolume is computed in time
+constexpr double kMostSteps = 1e8;  // of all hypervolumes: about a second
 
 // BestSoFar follows the best value of the trials that it is shown.
 class BestSoFar {
@@ -92,13 +92,21 @@ Losses worst_of(const std::vector<Losses>& points) {
   return worst;
 }
 
+// Returns how many hypervolumes can be computed in time, each O(f^(m - 1)) for a front of f trials.
+std::size_t affordable_volumes(std::size_t front, std::size_t objectives) {
+  const double steps = std::pow(static_cast<double>(front), static_cast<double>(objectives) - 1);
+  return static_cast<std::size_t>(std::min(kMostSteps / steps, static_cast<double>(kMostVolumes)));
+}
+
+// Returns the hypervolumes of the first points up to some of them, none where that takes too long.
 Json volumes(const Trials& trials, const std::vector<Losses>& points,
-             const std::vector<std::size_t>& positions, const Losses& reference) {
+             const std::vector<std::size_t>& positions, const Losses& reference,
+             std::size_t count) {
   Json columns{{"trial", Json::array()}, {"volume", Json::array()}};
-  if (reference.size() > kMostObjectives) return columns;
+  if (count == 0) return columns;
   std::vector<Losses> front;
   std::size_t next = 0;
-  for (const std::size_t i : thinned(points.size(), kMostVolumes, {points.size() - 1})) {
+  for (const std::size_t i : thinned(points.size(), count, {points.size() - 1})) {
     front.insert(front.end(), points.begin() + static_cast<std::ptrdiff_t>(next),
                  points.begin() + static_cast<std::ptrdiff_t>(i + 1));
     next = i + 1;
@@ -138,7 +146,8 @@ Json pareto_front(const ReportSource& source, const Trials& trials) {
     const bool is_loss = source.study.objectives[k].direction == Direction::kMinimize;
     shown["reference"].push_back(is_loss ? reference[k] : -reference[k]);
   }
-  shown["volume"] = volumes(trials, points, positions, reference);
+  shown["volume"] = volumes(trials, points, positions, reference,
+                            affordable_volumes(shown["front"].size(), reference.size()));
   return shown;
 }
 

@@ -280,13 +280,13 @@
     if (volume.trial.length) chart(section, "Hypervolume of the first trials; it ends at " + number(volume.volume[volume.volume.length - 1]) + ".", 240,
       () => ({traces: [{type: "scatter", mode: "lines", x: volume.trial, y: volume.volume, line: {color: accent, shape: "hv", width: 2.5}}],
         layout: {xaxis: axis("trial"), yaxis: axis("hypervolume"), showlegend: false}}));
-    section.append(element("p", {class: "says"}, "The reference point of the hypervolume is " +
-        names.map((name, k) => name + " " + number(reference[k])).join(", ") + "."));
-    section.append(table("Trials on the Pareto front", [
+    section.append(element("p", {class: "says"}, !volume.trial.length ? "The front is too large for its hypervolume to be computed in time." :
+        "The reference point of the hypervolume is " + names.map((name, k) => name + " " + number(reference[k])).join(", ") + "."));
+    section.append(details("The front as a table", table(front.length > 100 ? "The first 100 trials on the Pareto front" : "Trials on the Pareto front", [
       {title: "trial", of: (i) => String(trials.trial[i])},
       ...names.map((name, k) => ({title: name, of: (i) => number(trials.values[k][i]), number: true})),
       ...(hasNetworks ? [{title: "weights", of: (i) => big(trials.params[i]), number: true}] : []),
-      {title: "algorithm", of: (i) => trials.algorithm[i]}], front.slice(0, 50)));
+      {title: "algorithm", of: (i) => trials.algorithm[i]}], front.slice(0, 100))));
   }
 
   const goal = (k) => data.objectives[k].metric + " (" + data.objectives[k].direction + ")";
@@ -301,6 +301,7 @@
     const section = panel("Value against cost", "The value of each trial against what its network costs: further up and left is better for less.".replace("up", smallerIsBetter ? "down" : "up"));
     const of = {params: "weights", flops: "FLOPs of one forward pass", device_s: "device time in seconds"};
     const known = Object.keys(of).filter((key) => trials[key].some((x, i) => isNumber(x) && x > 0 && trials.scored[i]));
+    if (!trials.scored.some(Boolean)) return empty(section, "No trial has reported a number yet.");
     if (!known.length) return empty(section, "The trials of this study have no networks and took no measurable time.");
     if (!known.includes("params")) section.append(element("p", {}, "The trials of this study have no networks; their device time stands for what they cost."));
     let by = known[0];

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/program.h"
 #include "tests/e2e/tiny_study.h"
 
 namespace detol::testing_support {
@@ -60,7 +61,14 @@ TEST(Report, OfASearchHasAllThatItFound) {
   ASSERT_FALSE(drawings.empty());
   EXPECT_EQ(drawings[0]["trial"], best["trial"]);
   EXPECT_EQ(drawings[0]["layers"], drawings[0]["list"].size());
-  EXPECT_TRUE(drawings[0].contains("svg") || drawings[0].contains("why"));
+  if (find_program("dot").empty()) GTEST_SKIP() << "Graphviz is not installed";
+  EXPECT_TRUE(drawings[0]["svg"].get<std::string>().starts_with("PD94bWwg"));  // <?xml, in base64
+
+  Program without(tiny.path(), {"report", "fashion-cnn"}, {"PATH=/nowhere"});
+  EXPECT_EQ(without.wait().code, 0);
+  const Json undrawn = model_in(tiny.path() / "fashion-cnn.html")["networks"]["drawings"][0];
+  EXPECT_FALSE(undrawn.contains("svg"));
+  EXPECT_NE(undrawn["why"].get<std::string>().find("Debian: graphviz"), std::string::npos);
 }
 
 TEST(Report, OfAFunctionWithTwoObjectivesHasItsFront) {

@@ -68,6 +68,23 @@ TEST(ReportPareto, TurnsAMaximisedObjective) {
   EXPECT_EQ(pareto["volume"]["volume"].back(), 2.0);
 }
 
+// It would take hours.
+TEST(ReportPareto, LeavesOutAVolumeThatCannotBeComputedInTime) {
+  ReportSource source;
+  source.study.objectives = {minimize("a"), minimize("b"), minimize("c"),
+                             minimize("d"), minimize("e"), minimize("f")};
+  Trials trials(500);
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    const auto x = static_cast<double>(i);
+    trials[i].trial = i;
+    trials[i].is_scored = true;
+    trials[i].values = {x, -x, std::sin(x), std::cos(x), std::sin(7 * x), std::cos(7 * x)};
+  }
+  const Json pareto = pareto_front(source, trials);
+  EXPECT_EQ(pareto["front"].size(), 500U);
+  EXPECT_TRUE(pareto["volume"]["trial"].empty());
+}
+
 TEST(ReportWorkers, UtilizationIsTheTrainingShareOfTheDeviceTime) {
   WrittenStudy study;
   study.add({.curve = {3, 2}, .from_s = 1, .until_s = 6, .epoch_s = 2.5});
