@@ -11,6 +11,33 @@ namespace {
 
 using Model = nlohmann::ordered_json;
 
+// Returns text for between two tags of HTML.
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
 // Returns the JSON as text that no parser of HTML takes for a tag.
 std::string json_for_html(const Model& model) {
   const std::string plain = model.dump(-1, ' ', false, Model::error_handler_t::replace);
@@ -41,32 +68,6 @@ std::string filled(std::string_view page,
 }
 
 }  // namespace
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 Result<std::string> page_of(const nlohmann::ordered_json& model, std::string_view title) {
   if (plotly_gz().empty())

@@ -17,11 +17,7 @@ namespace detol::inline report {
 nlohmann::ordered_json model_of(const ReportSource& source);
 
 // Returns the page of a model. All that a person wrote stands in one JSON text without `<`, `>` and
-// `&`, so that none of it can be markup. Errors (kInternal): the program was built without
-// plotly.js.
+// `&`, so that none of it can be markup. Errors (kExport): the program was built without plotly.js.
 Result<std::string> page_of(const nlohmann::ordered_json& model, std::string_view title);
-
-// Returns text for between two tags of HTML.
-std::string escaped(std::string_view text);
 
 }  // namespace detol::inline report
