@@ -30,16 +30,6 @@ constexpr const char* kRuns = R"sql(
 SELECT r.started, r.command, r.version, r.host_name, r.backend, r.workers, h.cpu, h.cores, h.gpus_json
 FROM v_runs r LEFT JOIN v_hosts h USING (host) WHERE r.study = ?1 ORDER BY r.started)sql";
 
-// Returns the study of that name, or the newest if it is empty. Errors (kEmpty): there is none.
-Result<std::string> study_called(const std::string& storage, const std::string& name) {
-  if (!name.empty()) return name;
-  DETOL_ASSIGN(const auto reader, Reader::open(storage));
-  DETOL_ASSIGN(const auto studies, reader->studies());
-  if (studies.empty())
-    return fail(ErrorCode::kEmpty, "there is no study yet (detol search --help)");
-  return std::ranges::max_element(studies, {}, &StudyRecord::created_s)->name;
-}
-
 // Returns the rows, or none where an older detol wrote the database and it has no such view.
 Rows rows_if_any(Reader& reader, const std::string& sql, const std::string& argument) {
   auto rows = reader.select(sql, {argument});
@@ -148,8 +138,8 @@ Result<void> check_target(const fs::path& path) {
 
 Result<int> run_report(const Arguments& arguments) {
   const std::string& storage = arguments.globals.storage;
-  DETOL_ASSIGN(const std::string name, study_called(storage, arguments.text("STUDY")));
-  DETOL_ASSIGN(const OpenStudy study, open_study(storage, name));
+  DETOL_ASSIGN(const OpenStudy study, open_study(storage, arguments.text("STUDY")));
+  const std::string& name = study.record.name;
   const fs::path path = arguments.text("output", default_path(name));
   DETOL_TRY(check_target(path));
   DETOL_ASSIGN(const ReportSource source, read_source(study, storage));
