@@ -1,7 +1,13 @@
 #include <fmt/format.h>
 
+#include <map>
+#include <set>
+
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "core/table.h"
+#include "scheduler/pruners/pruner.h"
+#include "search/searcher.h"
 
 namespace detol::inline cli {
 namespace {
@@ -42,15 +48,62 @@ std::string bash_cases() {
   return text;
 }
 
+// Returns the values of each option, "--state" to WAITING, RUNNING, ..., over all commands.
+std::map<std::string, std::set<std::string_view>> values_of_options() {
+  std::map<std::string, std::set<std::string_view>> values;
+  const auto add = [&](std::span<const Option> options) {
+    for (const Option& option : options) {
+      if (option.is_positional()) continue;
+      auto& words = values[fmt::format("--{}", option.key())];
+      words.insert(option.words.begin(), option.words.end());
+    }
+  };
+  add(global_options());
+  for (const Command& command : commands()) add(command.options);
+  const std::vector<std::string_view> algorithms = names_of(searchers());
+  const std::vector<std::string_view> of_pruners = names_of(pruners());
+  values["--algorithm"].insert(algorithms.begin(), algorithms.end());
+  values["--pruner"].insert(of_pruners.begin(), of_pruners.end());
+  std::erase_if(values, [](const auto& one) { return one.second.empty(); });
+  return values;
+}
+
+std::string bash_values() {
+  std::string text;
+  for (const auto& [option, words] : values_of_options())
+    text += fmt::format("    {}) words='{}' ;;\n", option, fmt::join(words, " "));
+  return text;
+}
+
+bool takes_study(const Command& command) {
+  return !command.options.empty() && command.options.front().name == "STUDY";
+}
+
+// Returns the first words, joined by `|`, of the commands whose first argument is a study.
+std::string commands_of_studies() {
+  std::string text;
+  for (const Command& command : commands()) {
+    if (takes_study(command) && words_of(command).second.empty())
+      text += fmt::format("{}{}", text.empty() ? "" : "|", command.name);
+  }
+  return text;
+}
+
+constexpr std::string_view kStudies =
+    "detol studies -q -f csv --columns study 2> /dev/null | tail -n +2";
+
 std::string bash_script() {
   return fmt::format(
       "_detol() {{\n  local word=${{COMP_WORDS[COMP_CWORD]}} second= words=\n"
       "  [ \"$COMP_CWORD\" -le 2 ] || second=${{COMP_WORDS[2]}}\n"
       "  case \"${{COMP_WORDS[1]}} $second\" in\n{}  esac\n"
+      "  [ \"$COMP_CWORD\" -ne 2 ] || case \"${{COMP_WORDS[1]}}\" in\n"
+      "    {}) words=\"$words $({})\" ;;\n  esac\n"
+      "  case \"${{COMP_WORDS[COMP_CWORD-1]}}\" in\n{}  esac\n"
       "  [ \"$COMP_CWORD\" -gt 1 ] || words='{} --help --version'\n"
       "  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n}}\n"
       "complete -o default -F _detol detol ./detol\n",
-      bash_cases(), fmt::join(first_words(), " "));
+      bash_cases(), commands_of_studies(), kStudies, bash_values(), fmt::join(first_words(), " "));
 }
 
 std::string zsh_script() {
@@ -73,13 +126,21 @@ std::string fish_condition(const Words& words) {
 }
 
 std::string fish_options(const Command& command) {
+  static const auto all = values_of_options();
   std::string text;
   for (const Option& option : command.options) {
     if (option.is_positional()) continue;
-    text +=
-        fmt::format("complete -c detol -n '{}' -l {}{} -d {}\n", fish_condition(words_of(command)),
-                    option.key(), option.is_switch() ? "" : " -r", shell_word(option.help));
+    const auto values = all.find(fmt::format("--{}", option.key()));
+    const std::string words = option.is_switch() || values == all.end()
+                                  ? ""
+                                  : fmt::format(" -f -a '{}'", fmt::join(values->second, " "));
+    text += fmt::format("complete -c detol -n '{}' -l {}{}{} -d {}\n",
+                        fish_condition(words_of(command)), option.key(),
+                        option.is_switch() ? "" : " -r", words, shell_word(option.help));
   }
+  if (takes_study(command))
+    text += fmt::format("complete -c detol -n '{}' -f -a '({})'\n",
+                        fish_condition(words_of(command)), kStudies);
   return text;
 }
 

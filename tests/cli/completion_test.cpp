@@ -7,7 +7,7 @@ namespace {
 
 class CompletionOf : public testing::TestWithParam<const char*> {};
 
-TEST_P(CompletionOf, KnowsEveryCommandAndEveryFlag) {
+TEST_P(CompletionOf, KnowsEveryCommandFlagAndValue) {
   const auto call = parse({"completion", GetParam()});
   ASSERT_TRUE(call) << call.error().message;
   testing::internal::CaptureStdout();
@@ -21,8 +21,12 @@ TEST_P(CompletionOf, KnowsEveryCommandAndEveryFlag) {
     for (const Option& option : command.options) {
       if (option.is_positional()) continue;
       EXPECT_NE(script.find(option.key()), std::string::npos) << option.name;
+      for (const std::string_view value : option.words)
+        EXPECT_NE(script.find(value), std::string::npos) << option.name << " " << value;
     }
   }
+  for (const char* one : {"portfolio", "hyperband", "detol studies -q -f csv --columns study"})
+    EXPECT_NE(script.find(one), std::string::npos) << one;
 }
 
 INSTANTIATE_TEST_SUITE_P(Shells, CompletionOf, testing::Values("bash", "zsh", "fish"),
