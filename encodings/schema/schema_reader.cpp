@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/table.h"
+#include "encodings/schema/mistakes.h"
 #include "encodings/schema/schema_value.h"
 #include "encodings/space/space.h"
 
@@ -117,33 +118,6 @@ std::string parent_of(const std::string& name) {
   const auto dot = name.rfind('.');
   return dot == std::string::npos ? "" : name.substr(0, dot);
 }
-
-// Mistakes collects the errors of a section, so that all of them are shown at once.
-class Mistakes {
- public:
-  // Returns the value, or null after an error.
-  json value_or_noted(Result<json> result) {
-    if (result) return *std::move(result);
-    note(std::move(result).error());
-    return {};
-  }
-  void note(Error error) {
-    constexpr std::ptrdiff_t kMostLines = 20;
-    if (!all_) {
-      all_ = std::move(error);
-    } else if (std::ranges::count(all_->message, '\n') < kMostLines) {
-      all_->message += "\n" + error.message;
-    }
-  }
-  // Returns `values` unless there was a mistake.
-  Result<json> or_else(json values) {
-    if (all_) return tl::unexpected(*std::move(all_));
-    return values;
-  }
-
- private:
-  std::optional<Error> all_;
-};
 
 // Returns "; did you mean 'training.epochs'?" if a section among `fields` has that key; else "".
 std::string section_with(std::span<const Field> fields, std::string_view key,
