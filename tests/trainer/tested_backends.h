@@ -1,5 +1,7 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 // The rows of backends() that a test program runs over. The environment variable
 // DETOL_TESTED_BACKENDS says which: `cpu`, the default, are those that every machine can use;
 // `gpu` is the GPU's, for runs on a device or on an emulated one. So CTest runs one program as
@@ -50,5 +52,13 @@ inline std::vector<std::string> tested_backend_names() {
   for (const BackendRow& row : tested_backends()) names.emplace_back(row.name);
   return names;
 }
+
+// OnDevice is the fixture of tests that only the GPU backend has.
+class OnDevice : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!tests_the_gpu()) GTEST_SKIP() << "runs on the GPU alone";
+  }
+};
 
 }  // namespace detol
