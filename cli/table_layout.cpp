@@ -35,8 +35,6 @@ std::vector<std::string> short_names(const std::vector<std::string>& names) {
   return all;
 }
 
-// Returns the places of the named columns, by their names or the ends of these. Errors (kUsage):
-// one is no column's.
 // Layout: which columns of a table are printed, under which names, and how wide.
 struct Layout {
   std::vector<std::size_t> columns;
@@ -130,7 +128,9 @@ Result<void> write_table(const Table& table, const Globals& globals, const Sink&
       if (first == 0) word = layout.titles[column];
       const std::size_t width = layout.widths[column];
       if (column != layout.columns.front()) line.append(kGap, ' ');
-      append_padded(line, fitted(word, static_cast<int>(width), true), width, table.right[column]);
+      const bool is_cut = width_of(word) > width;
+      append_padded(line, is_cut ? fitted(word, static_cast<int>(width), true) : std::string(word),
+                    width, table.right[column]);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     DETOL_TRY(sink((first == 0 ? bold(line, globals.color) : line) + "\n"));

@@ -144,6 +144,11 @@ TEST(Output, LongWordsAreCutBeforeColumnsAreLeftOut) {
                                                std::string(39, 'x') + "\xE2\x80\xA6  y\n");
 }
 
+TEST(Output, AWordThatFitsIsNotCutThoughItsLettersAreWide) {
+  const Rows rows{.columns = {"a"}, .rows = {{"\xE8\xAA\x9E\xE8\xAA\x9E"}}};
+  EXPECT_EQ(render(rows, as(Format::kTable)), "a\n\xE8\xAA\x9E\xE8\xAA\x9E\n");
+}
+
 TEST(Output, ANameKeepsWhatTellsItFromOthers) {
   const Rows rows{.columns = {"params"}, .rows = {{R"({"stages[0].op":"a","stages[1].op":"b"})"}}};
   EXPECT_EQ(render(rows, on_terminal(80)), "stages[0].op  stages[1].op\na             b\n");
