@@ -119,6 +119,35 @@ __device__ Real sum_of_parts(const Real* shared, unsigned values, unsigned parts
   return sum;
 }
 
+// Adds up what all blocks of the column left in `sums`, in their order; totals[value] gets the
+// sums.
+__device__ inline void sum_blocks(const RowsShape& shape, const float* sums,
+                                  double (&totals)[4 * kThreads]) {
+  const unsigned values = kTerms * shape.across;
+  const std::int64_t width = static_cast<std::int64_t>(shape.groups) * kTerms;
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * values;
+  // Four values a thread, so that all blocks' sums are read at once.
+  const unsigned quads = values / 4, shares = kThreads / quads;
+  const unsigned quad = threadIdx.x % quads, share = threadIdx.x / quads;
+  double total[4] = {};
+  if (share < shares && first + 4 * quad < width) {
+#pragma unroll 8
+    for (unsigned block = share; block < gridDim.y; block += shares) {
+      const float4 four = *reinterpret_cast<const float4*>(sums + block * width + first + 4 * quad);
+      total[0] += static_cast<double>(four.x);
+      total[1] += static_cast<double>(four.y);
+      total[2] += static_cast<double>(four.z);
+      total[3] += static_cast<double>(four.w);
+    }
+  }
+  for (int i = 0; i < 4; ++i) totals[4 * threadIdx.x + i] = total[i];
+  __syncthreads();
+  const double of_value = threadIdx.x < values ? sum_of_parts(totals, values, shares) : 0;
+  __syncthreads();
+  if (threadIdx.x < values) totals[threadIdx.x] = of_value;
+  __syncthreads();
+}
+
 template <typename Term, typename Finish>
 __global__ void __launch_bounds__(kThreads, 2)
     column_sums_kernel(RowsShape shape, Term term, Finish finish, SumsScratch scratch) {
@@ -155,27 +184,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   if (threadIdx.x < values && first + value < width)
     scratch.sums[blockIdx.y * width + first + value] = sum_of_parts(planes, values, parts);
   if (!is_last(scratch.counters)) return;
-  // Four values a thread, so that all blocks' sums are read at once.
-  const unsigned quads = values / 4, shares = kThreads / quads;
-  const unsigned quad = threadIdx.x % quads, share = threadIdx.x / quads;
-  double total[4] = {};
-  if (share < shares && first + 4 * quad < width) {
-#pragma unroll 8
-    for (unsigned block = share; block < gridDim.y; block += shares) {
-      const float4 four =
-          *reinterpret_cast<const float4*>(scratch.sums + block * width + first + 4 * quad);
-      total[0] += static_cast<double>(four.x);
-      total[1] += static_cast<double>(four.y);
-      total[2] += static_cast<double>(four.z);
-      total[3] += static_cast<double>(four.w);
-    }
-  }
-  for (int i = 0; i < 4; ++i) totals[4 * threadIdx.x + i] = total[i];
-  __syncthreads();
-  const double of_value = threadIdx.x < values ? sum_of_parts(totals, values, shares) : 0;
-  __syncthreads();
-  if (threadIdx.x < values) totals[threadIdx.x] = of_value;
-  __syncthreads();
+  sum_blocks(shape, scratch.sums, totals);
   // A thread per channel, for what Finish does takes long.
   const unsigned pack = threadIdx.x / kLanes, lane = threadIdx.x % kLanes;
   if (pack >= shape.across || blockIdx.x * shape.across + pack >= shape.groups) return;
