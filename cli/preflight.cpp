@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/log.h"
+#include "encodings/network/task.h"
 #include "scheduler/pruners/pruner.h"
 #include "search/searcher.h"
 #include "trainer/evaluator.h"
@@ -33,6 +36,19 @@ Result<void> check_search(const StudyConfig& config) {
   return {};
 }
 
+// Warns of a metric whose worst trial would be the best: `maximize val_loss`.
+void warn_of_directions(const StudyConfig& config) {
+  for (const Objective& objective : config.objectives) {
+    const bool maximizes = objective.direction == Direction::kMaximize;
+    const bool is_known = std::ranges::any_of(tasks(), [&](const TaskRow& task) {
+      return std::ranges::find(task.metrics, objective.metric) != task.metrics.end();
+    });
+    if (!is_known || maximizes == is_better_if_larger(objective.metric)) continue;
+    log_warning("objectives: {} is {}, though {} of it is better", objective.metric,
+                maximizes ? "maximized" : "minimized", maximizes ? "less" : "more");
+  }
+}
+
 }  // namespace
 
 Result<void> check_units(const Budget& budget, const StudyConfig& config) {
@@ -56,6 +72,7 @@ Result<Budget> check_budget(const StudyConfig& config) {
 
 Result<Preflight> check_study(const StudyConfig& config) {
   DETOL_TRY(check_search(config));
+  warn_of_directions(config);
   DETOL_ASSIGN(Budget budget, check_budget(config));
   auto data = inspect_study(config);
   if (!data) return at(config.data_path_at, data.error());

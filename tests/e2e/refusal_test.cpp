@@ -148,6 +148,18 @@ TEST(Refusal, OfABadBudgetOfTheFileHoldsWhereAFlagReplacesIt) {
   expect_one_line(study.detol(words), 3, "tiny.yaml:23:9: budget '500 bananas'");
 }
 
+TEST(Refusal, IsNoneOfAMetricInTheWrongDirectionButThatIsSaid) {
+  const TinyStudy study;
+  write_bytes(study.path() / "tiny.yaml", replaced(kTinySpace, "val_accuracy, direction: maximize",
+                                                   "val_loss, direction: maximize"));
+  const Ran ran = study.detol({"validate", "--space", "tiny.yaml"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_NE(ran.err.find("val_loss is maximized, though less of it is better"), std::string::npos)
+      << ran.err;
+  write_bytes(study.path() / "tiny.yaml", kTinySpace);
+  EXPECT_EQ(study.detol({"validate", "--space", "tiny.yaml"}).err, "");
+}
+
 TEST(Refusal, OfATotalBudgetBelowWhatIsUsed) {
   const TinyStudy study;
   auto words = study.search_words();
