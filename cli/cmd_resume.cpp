@@ -43,17 +43,15 @@ Result<void> check_total(Reader& reader, const StudyRecord& record, std::string_
   DETOL_ASSIGN(const Budget total, parse_budget(change));
   const auto in_force = parse_budget(record.budget);
   if (in_force && to_text(*in_force) == to_text(total)) return {};
-  DETOL_ASSIGN(const Rows used,
-               reader.select("SELECT total(wall_seconds), total(device_seconds), (SELECT count(*) "
-                             "FROM v_trials WHERE study = ?1 AND epochs > 0) "
+  DETOL_ASSIGN(const Rows used,  // total() is always a real number
+               reader.select("SELECT total(wall_seconds), total(device_seconds), (SELECT "
+                             "total(epochs > 0) FROM v_trials WHERE study = ?1) "
                              "FROM v_studies WHERE study = ?1",
                              {record.name}));
-  const auto number = [&](std::size_t column) {
-    const Cell& cell = used.rows.front()[column];
-    const auto* whole = std::get_if<std::int64_t>(&cell);
-    return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(cell);
-  };
-  const Spent spent{.wall_s = number(0), .device_s = number(1), .trials = number(2)};
+  const auto& row = used.rows.front();
+  const Spent spent{.wall_s = std::get<double>(row[0]),
+                    .device_s = std::get<double>(row[1]),
+                    .trials = std::get<double>(row[2])};
   const std::vector<Meter> all = meters(total, spent);
   const auto full =
       std::ranges::find_if(all, [](const Meter& meter) { return meter.used > meter.limit; });

@@ -103,7 +103,8 @@ Result<OpenStudy> open_study(const std::string& storage, const std::string& stud
   }
   DETOL_ASSIGN(const auto all, open.reader->studies());
   if (all.empty()) return fail(ErrorCode::kEmpty, "there is no study yet (detol search --help)");
-  open.record = *std::ranges::max_element(all, {}, &StudyRecord::created_s);
+  open.record = *std::ranges::max_element(
+      all, {}, [](const StudyRecord& one) { return std::pair(one.created_s, one.id); });
   return open;
 }
 

@@ -58,7 +58,7 @@ TEST(Parse, SaysInOneLineWhatIsWrongAndWhatWasMeant) {
       {{"search", "my.yaml"}, "unexpected argument 'my.yaml'; did you mean --space my.yaml?"},
       {{"search", "--trials", "20"}, "search has no option '--trials'; write --budget 20trials"},
       {{"run"}, "unknown command 'run'; write search;"},
-      {{"trials", "s", "--state", "FAILD"}, "--state: unknown value 'FAILD'; did you mean 'FAIL'?"},
+      {{"trials", "s", "--state", "FAILED"}, "--state: unknown value 'FAILED'; did you mean 'FAIL'?"},
       {{"trials", "s", "--top"}, "--top needs a value, N: only the first N"},
       {{"studies", "-f", "yaml"}, "--format: unknown value 'yaml'; known: table, json, jsonl, csv"},
       {{"studies", "--storage", ""}, "--storage is empty"},
