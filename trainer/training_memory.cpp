@@ -12,6 +12,9 @@ using Refused = StudyConfig::Refused;
 // More than any machine has: networks of that size are not planned.
 constexpr double kMostPlanned = 0x1.0p44;  // bytes
 
+constexpr double kBf16Bytes = 2;
+constexpr std::int64_t kPack = 8;  // a GPU's backend pads channels to a multiple of it
+
 const BackendRow& planning_backend() {
   return *std::ranges::find_if(backends(),
                                [](const BackendRow& row) { return row.plan_bytes != nullptr; });
@@ -63,9 +66,12 @@ double device_bytes(const Candidate& candidate) {
   const auto params = static_cast<double>(candidate.cost.params);
   const double copies = 2 + moments_of(recipe) + (recipe.ema > 0 ? 1 : 0);
   const double kept = params * copies * sizeof(float);
-  const auto staged =
-      static_cast<double>(recipe.batch_size * candidate.network.input_shape().elements());
-  return kept + (params + staged) * sizeof(float) + std::max(0.0, planned - kept) / 2;
+  const Shape& input = candidate.network.input_shape();
+  const auto pixels = static_cast<double>(recipe.batch_size * input.height * input.width);
+  const double staged = pixels * static_cast<double>(input.channels) * sizeof(float);
+  const std::int64_t filled = (input.channels + kPack - 1) / kPack * kPack;
+  const double padding = pixels * static_cast<double>(filled - input.channels) * kBf16Bytes;
+  return kept + params * kBf16Bytes * 2 + std::max(0.0, planned - kept) / 2 + staged + padding;
 }
 
 tl::expected<Candidate, Refused> with_training_memory(Candidate candidate,

@@ -21,8 +21,9 @@ Result<std::int64_t> training_bytes(const Network& network, const Recipe& recipe
 
 // Returns the bytes that the training of a candidate whose memory is planned takes; 0: unknown. In
 // bf16, which only a GPU trains in, weights, gradients, moments and average stay floats, weights
-// and gradients also have a bf16 copy, the rest is half as large, and the batch is staged in
-// floats. Workspaces of the GPU's libraries are not counted: up to 1 GiB, seldom more than 50 MB.
+// and gradients also have a bf16 copy, the rest is half as large, the batch is staged in floats,
+// and its channels are padded to eight. Workspaces of the GPU's libraries are not counted: up to 1
+// GiB, seldom more than 50 MB.
 double device_bytes(const Candidate& candidate);
 
 // Returns the candidate with its cost's memory, or the reason why it is refused: more than

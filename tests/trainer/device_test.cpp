@@ -7,6 +7,7 @@
 
 #include "bench/networks.h"
 #include "core/table.h"
+#include "encodings/network/cost.h"
 #include "tests/support/thread_group.h"
 #include "tests/trainer/group_steps.h"
 #include "tests/trainer/samples.h"
@@ -14,6 +15,7 @@
 #include "trainer/backends.h"
 #include "trainer/backends/cuda/load.h"
 #include "trainer/predict.h"
+#include "trainer/training_memory.h"
 
 namespace detol {
 namespace {
@@ -212,6 +214,23 @@ TEST_F(Measuring, ANetworkHasTimesOfItsStepsAndOfItsUnits) {
 
 // The ranks are threads. On one device the host adds up their gradients; where each thread has an
 // emulated device of its own ("apart"), NCCL does.
+class DeviceMemory : public OnDevice {};
+
+// Of a network whose largest tensor is its input, whose one channel a device pads to eight.
+TEST_F(DeviceMemory, IsForeseenWithinATenth) {
+  const Network network = find_row(bench_networks(), "mlp")->make();
+  for (const std::int64_t batch : {256, 1024}) {
+    const Recipe recipe{.batch_size = batch, .precision = "bf16"};
+    Cost cost = cost_of(network).value();
+    cost.memory = training_bytes(network, recipe).value();
+    const auto executable =
+        find_row(backends(), fastest_tested().name)->compile(network, recipe, {}).value();
+    EXPECT_NEAR(device_bytes({network, recipe, cost}) / static_cast<double>(executable->bytes()), 1,
+                0.1)
+        << batch;
+  }
+}
+
 class DeviceGroup : public OnDevice {};
 
 TEST_F(DeviceGroup, AStepIsThatOfOneRankWithTheWholeBatch) {
