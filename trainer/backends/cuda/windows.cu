@@ -136,10 +136,11 @@ struct MaxPoolBackward {
   }
 };
 
-__device__ float taps_inside(const Window& w, int y, int x) {
+// Returns 1 over the number of inputs in the window of an output.
+__device__ float share_inside(const Window& w, int y, int x) {
   const Taps down = taps_of(y * w.stride - w.above, w.rows, w.height);
   const Taps right = taps_of(x * w.stride - w.beside, w.wide, w.width);
-  return static_cast<float>((down.end - down.first) * (right.end - right.first));
+  return 1.0F / static_cast<float>((down.end - down.first) * (right.end - right.first));
 }
 
 template <typename T>
@@ -153,8 +154,8 @@ struct AvgPool {
     for_inputs(window, at, x, [&](int, const Lanes& value) {
       for (int k = 0; k < kLanes; ++k) sum[k] += value[k];
     });
-    const float taps = taps_inside(window, at.y, at.x);
-    for (int k = 0; k < kLanes; ++k) sum[k] /= taps;
+    const float share = share_inside(window, at.y, at.x);
+    for (int k = 0; k < kLanes; ++k) sum[k] *= share;
     store(y + i * kLanes, sum);
   }
 };
@@ -167,8 +168,8 @@ struct AvgPoolBackward {
   __device__ void operator()(std::int64_t i) const {
     collect(window, i, dx, [&](Lanes& sum, std::int64_t output, int y, int x, int) {
       const Lanes by = load(g + output * kLanes);
-      const float taps = taps_inside(window, y, x);
-      for (int k = 0; k < kLanes; ++k) sum[k] += by[k] / taps;
+      const float share = share_inside(window, y, x);
+      for (int k = 0; k < kLanes; ++k) sum[k] += by[k] * share;
     });
   }
 };
