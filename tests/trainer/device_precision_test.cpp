@@ -112,12 +112,14 @@ struct ConvCase {
   std::string name;
   Shape input;
   Layer layer;
+  std::int64_t batch = 8;
 };
 
 class AlgorithmInBf16 : public OnDevice, public testing::WithParamInterface<ConvCase> {};
 
 // In fp32, AlgorithmOfLayer tells algorithms apart; here are those that tensor cores alone have. An
-// update of eight images is less exact than in Precision; without a tap it is a third off.
+// update of eight images is less exact than in Precision; without a tap it is a third off. With
+// many images a block works on several of them, one after the other, also on a large device.
 TEST_P(AlgorithmInBf16, TakesTheReferencesStep) {
   using enum LayerKind;
   NetworkBuilder b(GetParam().input);
@@ -128,7 +130,7 @@ TEST_P(AlgorithmInBf16, TakesTheReferencesStep) {
   x = b.add({.kind = kGlobalAvgPool}, {b.add({.kind = kActivation}, {x})});
   const Network network =
       b.build(b.add({.kind = kDense, .channels = 4, .bias = true}, {x})).value();
-  Recipe recipe{.batch_size = 8};
+  Recipe recipe{.batch_size = GetParam().batch};
   const Steps wanted = steps_on_quarters("reference", network, recipe);
   recipe.precision = "bf16";
   const BackendRow& row = fastest_tested();
@@ -156,6 +158,8 @@ INSTANTIATE_TEST_SUITE_P(
     Every, AlgorithmInBf16,
     testing::Values(ConvCase{"sixteen", {16, 6, 10}, window(16, 3, 3)},
                     ConvCase{"several_bands", {16, 40, 18}, window(16, 3, 3)},
+                    ConvCase{"many_images", {16, 2, 4}, window(16, 3, 3), 420},
+                    ConvCase{"thirty_two", {32, 7, 7}, window(32, 3, 3)},
                     ConvCase{"padded_channels", {3, 9, 14}, window(16, 3, 3)},
                     ConvCase{"to_twice_the_channels", {16, 7, 7}, window(32, 3, 3)},
                     ConvCase{"to_half_the_channels", {32, 7, 7}, window(16, 3, 3)},

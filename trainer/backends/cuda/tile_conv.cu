@@ -9,7 +9,11 @@
 // Backward to the input it is the same with the window turned and inputs and outputs exchanged.
 // Backward to the weights, a tap is the product of 16 outputs x 16 places by 16 places x 16
 // channels, added up over all places.
+//
+// A block works on many bands, and reads the next one while it computes: what else bounds these
+// kernels is the time that memory takes to answer.
 
+#include "trainer/backends/cuda/async_copy.cuh"
 #include "trainer/backends/cuda/conv_kernels.h"
 #include "trainer/backends/cuda/partial_sums.cuh"
 #include "trainer/backends/cuda/tensor_core.cuh"
@@ -20,30 +24,45 @@ namespace {
 constexpr int kWarps = kThreads / 32;
 constexpr int kMostTaps = 9;
 constexpr int kMostOutputs = 32;
-constexpr int kMostWeightInputs = 32;   // backward to the weights
-constexpr int kMostPlaces = 768;        // of a band with what surrounds it
-constexpr int kMostOutPlaces = 576;     // of the band
-constexpr int kLeastBand = 4;           // rows: else most of what is read is around them
-constexpr int kPacks = kSide / kLanes;  // of a place
+constexpr int kMostWeightInputs = 32;          // backward to the weights
+constexpr int kMostPlaces = 560;               // of a band with what surrounds it
+constexpr int kMostPairs = 656;                // the same, backward to the weights: see places()
+constexpr int kLeastBand = 3;                  // rows: else most of what is read is around them
+constexpr int kPacks = kSide / kLanes;         // of a place
+constexpr int kBlocks = 3, kWeightBlocks = 2;  // of a multiprocessor, by their registers
 
 // Tiles is a convolution seen as products: it adds up over `inputs` channels of a tensor of images
 // x height x width, and writes `outputs` channels.
 struct Tiles {
   int images, height, width, inputs, outputs;
-  int rows, wide;     // of the window
-  int above, beside;  // its pixels before the centre
-  int pitch;          // places of a row
-  int band, bands;    // rows of a block, blocks of an image
+  int rows, wide;      // of the window
+  int above, beside;   // its pixels before the centre
+  int pitch;           // places of a row
+  unsigned per_pitch;  // 2^22 / pitch, rounded up
+  int band, bands;     // rows of an item, items of an image
   __host__ __device__ int taps() const { return rows * wide; }
+  __host__ __device__ int items() const { return images * bands; }
+  __host__ __device__ int input_sets() const { return (inputs + kSide - 1) / kSide; }
+  __host__ __device__ int output_sets() const { return outputs / kSide; }
   // Returns the places of a band of the output, rounded up to whole matrices.
   __host__ __device__ int out_places() const { return (band * pitch + kSide - 1) / kSide * kSide; }
   // Returns the places that are read for them.
   __host__ __device__ int in_places() const { return out_places() + (rows - 1) * pitch + wide - 1; }
-  bool fits() const { return in_places() <= kMostPlaces && out_places() <= kMostOutPlaces; }
+  // Returns the row of a place, which is exact for fewer than 1024 places and pitches below that.
+  __device__ int row_of(int place) const {
+    return static_cast<int>(static_cast<unsigned>(place) * per_pitch >> 22);
+  }
 };
 
-Tiles tiles_of(const ConvShape& s, bool is_data) {
+bool fits(const Tiles& t, Direction direction) {
+  if (direction != Direction::kWeights) return t.in_places() <= kMostPlaces;
+  return t.in_places() * t.input_sets() + t.out_places() * t.output_sets() <= kMostPairs;
+}
+
+Tiles tiles_of(const ConvShape& s) {
+  const bool is_data = s.direction == Direction::kData;
   const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
+  const int pitch = narrow(s.width + s.kernel - 1);
   Tiles t{.images = narrow(s.images),
           .height = narrow(s.height),
           .width = narrow(s.width),
@@ -53,12 +72,13 @@ Tiles tiles_of(const ConvShape& s, bool is_data) {
           .wide = narrow(s.kernel),
           .above = narrow(s.above),
           .beside = narrow(s.beside),
-          .pitch = narrow(s.width + s.kernel - 1),
+          .pitch = pitch,
+          .per_pitch = (1U << 22) / static_cast<unsigned>(pitch) + 1,
           .band = 1,
           .bands = 1};
   for (t.bands = 1; t.bands <= t.height; ++t.bands) {
     t.band = (t.height + t.bands - 1) / t.bands;
-    if (t.fits()) break;
+    if (fits(t, s.direction)) break;
   }
   return t;
 }
@@ -77,23 +97,6 @@ struct Offsets {
   }
 };
 
-// Calls put(i, fetch(i)) for all i below count, by all threads of the block; a thread fetches
-// kAhead values before it puts them, so that it waits for the memory once.
-template <int kAhead, typename Fetch, typename Put>
-__device__ void fetch_and_put(int count, const Fetch& fetch, const Put& put) {
-  for (int first = static_cast<int>(threadIdx.x); first < count; first += kAhead * kThreads) {
-    decltype(fetch(0)) fetched[kAhead];
-#pragma unroll
-    for (int j = 0; j < kAhead; ++j) {
-      if (first + j * kThreads < count) fetched[j] = fetch(first + j * kThreads);
-    }
-#pragma unroll
-    for (int j = 0; j < kAhead; ++j) {
-      if (first + j * kThreads < count) put(first + j * kThreads, fetched[j]);
-    }
-  }
-}
-
 // Band is what of an image lies in a tile: `count` <= 16 channels from `channel` on of the rows
 // from `top` to below `end`; outside of them, and of the image, are zeros.
 struct Band {
@@ -102,20 +105,16 @@ struct Band {
   int top, end, left;            // the place of the first pixel
 };
 
-__device__ void fill(Bfloat16* tile, int places, const Tiles& t, const Band& band) {
-  const auto fetch = [&](int i) {
-    const unsigned place = static_cast<unsigned>(i) / kPacks;
-    const unsigned row = place / static_cast<unsigned>(t.pitch);
-    const int lane = i % kPacks * kLanes, y = band.top + static_cast<int>(row);
-    const int x = band.left + static_cast<int>(place - row * static_cast<unsigned>(t.pitch));
-    if (y < 0 || y >= band.end || x < 0 || x >= t.width || lane >= band.count)
-      return Pack<Bfloat16>{};
-    return pack_at(band.image + (static_cast<std::int64_t>(y) * t.width + x) * band.channels +
-                   band.channel + lane);
-  };
-  fetch_and_put<5>(places * kPacks, fetch, [&](int i, const Pack<Bfloat16>& pack) {
-    *reinterpret_cast<Pack<Bfloat16>*>(tile + half_at(i / kPacks, i % kPacks)) = pack;
-  });
+// Starts to copy a band into a tile, by all threads of the block.
+__device__ void start_band(Bfloat16* tile, int places, const Tiles& t, const Band& band) {
+  for (int i = static_cast<int>(threadIdx.x); i < places * kPacks; i += kThreads) {
+    const int place = i / kPacks, lane = i % kPacks * kLanes, row = t.row_of(place);
+    const int y = band.top + row, x = band.left + place - row * t.pitch;
+    const bool is_there = y >= 0 && y < band.end && x >= 0 && x < t.width && lane < band.count;
+    const std::int64_t pixel = is_there ? static_cast<std::int64_t>(y) * t.width + x : 0;
+    start_copy(tile + half_at(place, i % kPacks),
+               band.image + pixel * band.channels + (is_there ? band.channel + lane : 0), is_there);
+  }
 }
 
 // Lays out the weights of a tap as 16 outputs of 16 inputs. In memory: outputs x taps x inputs or,
@@ -123,131 +122,171 @@ __device__ void fill(Bfloat16* tile, int places, const Tiles& t, const Band& ban
 template <bool kIsData>
 __device__ void fill_weights(Bfloat16* to, const Tiles& t, const Bfloat16* weights) {
   const auto taps = static_cast<unsigned>(t.taps());
+  const auto count = static_cast<unsigned>(t.outputs * t.taps() * kSide);
   // Order: sets of 16 outputs, taps, outputs, inputs.
-  const auto fetch = [&](int i) {
-    const auto index = static_cast<unsigned>(i);
-    const unsigned row = index / kSide % kSide;
-    const unsigned input = (index % kSide) ^ ((row >> 2 & 1) * kLanes);  // as half_at()
-    const unsigned tap = index / kMatrix % taps, output = index / kMatrix / taps * kSide + row;
-    if (input >= static_cast<unsigned>(t.inputs)) return rounded<Bfloat16>(0);
-    return kIsData ? weights[(input * taps + taps - 1 - tap) * t.outputs + output]
-                   : weights[(output * taps + tap) * t.inputs + input];
+#pragma unroll 9
+  for (unsigned i = threadIdx.x; i < count; i += kThreads) {
+    const unsigned row = i / kSide % kSide;
+    const unsigned input = (i % kSide) ^ ((row >> 2 & 1) * kLanes);  // as half_at()
+    const unsigned tap = i / kMatrix % taps, output = i / kMatrix / taps * kSide + row;
+    if (input >= static_cast<unsigned>(t.inputs))
+      to[i] = rounded<Bfloat16>(0);
+    else
+      to[i] = kIsData ? weights[(input * taps + taps - 1 - tap) * t.outputs + output]
+                      : weights[(output * taps + tap) * t.inputs + input];
+  }
+}
+
+// Calls work(image, top, tile) for the block's items, whose tiles start(image, top, tile) starts to
+// copy one item ahead. All threads may read the tile.
+template <typename Start, typename Work>
+__device__ void for_items(const Tiles& t, Bfloat16* const (&tiles)[2], const Start& start,
+                          const Work& work) {
+  const int items = t.items(), stride = static_cast<int>(gridDim.x);
+  const auto start_item = [&](int item, Bfloat16* tile) {
+    if (item < items) start(item / t.bands, item % t.bands * t.band, tile);
+    end_copy_group();
   };
-  fetch_and_put<kMostTaps>(t.outputs * t.taps() * kSide, fetch,
-                           [&](int i, Bfloat16 weight) { to[i] = weight; });
+  int now = 0;
+  start_item(static_cast<int>(blockIdx.x), tiles[now]);
+  for (int item = static_cast<int>(blockIdx.x); item < items; item += stride) {
+    start_item(item + stride, tiles[1 - now]);
+    wait_for_copies<1>();
+    __syncthreads();
+    work(item / t.bands, item % t.bands * t.band, tiles[now]);
+    __syncthreads();  // the item after the next comes there
+    now = 1 - now;
+  }
+}
+
+// Writes a matrix of 16 places x 16 outputs, each pixel's by two lanes. `to`: the first output of
+// the image.
+__device__ void write_places(Bfloat16* to, const Tiles& t, int top, int first_place,
+                             const Bfloat16* result) {
+  const int lane = static_cast<int>(threadIdx.x) % 32, half = lane % 2 * kLanes;
+  const int place = first_place + lane / 2, row = t.row_of(place);
+  const int y = top + row, x = place - row * t.pitch;
+  if (row >= t.band || y >= t.height || x >= t.width) return;
+  *reinterpret_cast<Pack<Bfloat16>*>(to + (static_cast<std::int64_t>(y) * t.width + x) * t.outputs +
+                                     half) = pack_at(result + lane / 2 * kSide + half);
 }
 
 template <bool kIsData>
-__global__ void __launch_bounds__(kThreads, 4)
+__global__ void __launch_bounds__(kThreads, kBlocks)
     tile_kernel(Tiles t, const Bfloat16* from, const Bfloat16* weights, Bfloat16* to) {
-  __shared__ __align__(16) Bfloat16 tile[kMostPlaces * kSide];
+  __shared__ __align__(16) Bfloat16 tiles[2][kMostPlaces * kSide];
   __shared__ __align__(16) Bfloat16 by[kMostOutputs * kMostTaps * kSide];
   __shared__ __align__(16) Bfloat16 results[kWarps * kMatrix];
-  const int image = static_cast<int>(blockIdx.x) / t.bands;
-  const int top = static_cast<int>(blockIdx.x) % t.bands * t.band;
-  const std::int64_t pixels = static_cast<std::int64_t>(t.height) * t.width;
-  fill(tile, t.in_places(), t,
-       {from + image * pixels * t.inputs, t.inputs, 0, t.inputs, top - t.above, t.height,
-        -t.beside});
   fill_weights<kIsData>(by, t, weights);
   __syncthreads();
-  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  const int taps = t.taps(), sets = t.outputs / kSide, matrices = t.out_places() / kSide;
+  const int warp = static_cast<int>(threadIdx.x) / 32, taps = t.taps(), sets = t.output_sets();
+  const int set = warp % sets, matrices = t.out_places() / kSide;
+  const std::int64_t pixels = static_cast<std::int64_t>(t.height) * t.width;
   const Offsets offsets(t);
-  Bfloat16* result = results + warp * kMatrix;
-  for (int set = warp % sets; set < sets; set += kWarps) {
-    RightMatrix held[kMostTaps];
+  RightMatrix held[kMostTaps];
 #pragma unroll
-    for (int tap = 0; tap < kMostTaps; ++tap) {
-      const Bfloat16* from = by + (set * taps + tap) * kMatrix;
-      if (tap < taps)
-        read_transposed(held[tap], [&](int i, int half) { return from + half_at(i, half); });
-    }
+  for (int tap = 0; tap < kMostTaps; ++tap) {
+    const Bfloat16* of_tap = by + (set * taps + tap) * kMatrix;
+    if (tap < taps)
+      read_transposed(held[tap], [&](int i, int half) { return of_tap + half_at(i, half); });
+  }
+  Bfloat16* result = results + warp * kMatrix;
+  const auto start = [&](int image, int top, Bfloat16* tile) {
+    start_band(tile, t.in_places(), t,
+               {from + image * pixels * t.inputs, t.inputs, 0, t.inputs, top - t.above, t.height,
+                -t.beside});
+  };
+  for_items(t, {tiles[0], tiles[1]}, start, [&](int image, int top, const Bfloat16* tile) {
     for (int m = warp / sets; m < matrices; m += kWarps / sets) {
+      const auto read = [&](LeftMatrix& matrix, int tap) {
+        const int place = m * kSide + offsets.at[tap];
+        read_matrix(matrix, [&](int i, int half) { return tile + half_at(place + i, half); });
+      };
       ProductSums sums;
       set_to_zero(sums);
+      LeftMatrix next;
+      read(next, 0);
 #pragma unroll
       for (int tap = 0; tap < kMostTaps; ++tap) {
         if (tap >= taps) continue;
-        const int place = m * kSide + offsets.at[tap];
-        LeftMatrix pixels_of_tap;
-        read_matrix(pixels_of_tap,
-                    [&](int i, int half) { return tile + half_at(place + i, half); });
+        const LeftMatrix pixels_of_tap = next;
+        if (tap + 1 < kMostTaps && tap + 1 < taps) read(next, tap + 1);
         add_product(sums, pixels_of_tap, held[tap]);
       }
       write_sums(result, sums);
       __syncwarp();
-      // Two lanes a place.
-      const int place = m * kSide + lane / 2, first = lane % 2 * kLanes;
-      const int y = top + place / t.pitch, x = place % t.pitch;
-      if (place < t.band * t.pitch && y < t.height && x < t.width) {
-        Bfloat16* out = to +
-                        (image * pixels + static_cast<std::int64_t>(y) * t.width + x) * t.outputs +
-                        set * kSide + first;
-        *reinterpret_cast<Pack<Bfloat16>*>(out) = pack_at(result + lane / 2 * kSide + first);
-      }
+      write_places(to + image * pixels * t.outputs + set * kSide, t, top, m * kSide, result);
       __syncwarp();
     }
-  }
+  });
 }
 
-// The block adds up over some bands; its part holds the gradients of 16 outputs, blockIdx.y's, and
-// 16 inputs, blockIdx.z's.
-__global__ void __launch_bounds__(kThreads, 2)
+// A warp has a pair of 16 outputs and 16 inputs, and the block's other warps of that pair have
+// other places. A tile holds the bands of all sets of inputs, then those of the outputs' gradients.
+__global__ void __launch_bounds__(kThreads, kWeightBlocks)
     tile_weights_kernel(Tiles t, const Bfloat16* x, const Bfloat16* dy, float* parts) {
-  __shared__ __align__(16) Bfloat16 tile[kMostPlaces * kSide];
   __shared__ __align__(16) union {
-    Bfloat16 gradient[kMostOutPlaces * kSide];
+    Bfloat16 tiles[2][kMostPairs * kSide];
     float results[kWarps * kMatrix];
   } shared;
-  const int first = static_cast<int>(blockIdx.y) * kSide;
-  const int channel = static_cast<int>(blockIdx.z) * kSide, count = min(kSide, t.inputs - channel);
-  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int out_sets = t.output_sets(), in_sets = t.input_sets(), pairs = out_sets * in_sets;
+  const int warp = static_cast<int>(threadIdx.x) / 32, pair = warp % pairs;
+  const int out_set = pair % out_sets, in_set = pair / out_sets;
   const std::int64_t pixels = static_cast<std::int64_t>(t.height) * t.width;
   const int taps = t.taps(), matrices = t.out_places() / kSide;
+  const int in_size = t.in_places() * kSide, out_size = t.out_places() * kSide;
   const Offsets offsets(t);
   ProductSums sums[kMostTaps];
 #pragma unroll
   for (int tap = 0; tap < kMostTaps; ++tap) set_to_zero(sums[tap]);
-  for (int item = static_cast<int>(blockIdx.x); item < t.images * t.bands;
-       item += static_cast<int>(gridDim.x)) {
-    const int image = item / t.bands, top = item % t.bands * t.band;
-    __syncthreads();
-    fill(tile, t.in_places(), t,
-         {x + image * pixels * t.inputs, t.inputs, channel, count, top - t.above, t.height,
-          -t.beside});
-    fill(shared.gradient, t.out_places(), t,
-         {dy + image * pixels * t.outputs, t.outputs, first, kSide, top,
-          min(t.height, top + t.band), 0});
-    __syncthreads();
-    for (int m = warp; m < matrices; m += kWarps) {
+  const auto start = [&](int image, int top, Bfloat16* tile) {
+    for (int set = 0; set < in_sets; ++set)
+      start_band(tile + set * in_size, t.in_places(), t,
+                 {x + image * pixels * t.inputs, t.inputs, set * kSide, t.inputs - set * kSide,
+                  top - t.above, t.height, -t.beside});
+    for (int set = 0; set < out_sets; ++set)
+      start_band(tile + in_sets * in_size + set * out_size, t.out_places(), t,
+                 {dy + image * pixels * t.outputs, t.outputs, set * kSide, kSide, top,
+                  min(t.height, top + t.band), 0});
+  };
+  for_items(t, {shared.tiles[0], shared.tiles[1]}, start, [&](int, int, const Bfloat16* tile) {
+    const Bfloat16* inputs = tile + in_set * in_size;
+    const Bfloat16* gradient = tile + in_sets * in_size + out_set * out_size;
+    for (int m = warp / pairs; m < matrices; m += kWarps / pairs) {
+      const auto read = [&](RightMatrix& matrix, int tap) {
+        const int place = m * kSide + offsets.at[tap];
+        read_matrix(matrix, [&](int i, int half) { return inputs + half_at(place + i, half); });
+      };
       LeftMatrix gradients;
-      read_transposed(gradients, [&](int i, int half) {
-        return shared.gradient + half_at(m * kSide + i, half);
-      });
+      read_transposed(gradients,
+                      [&](int i, int half) { return gradient + half_at(m * kSide + i, half); });
+      RightMatrix next;
+      read(next, 0);
 #pragma unroll
       for (int tap = 0; tap < kMostTaps; ++tap) {
         if (tap >= taps) continue;
-        const int place = m * kSide + offsets.at[tap];
-        RightMatrix pixels_of_tap;
-        read_matrix(pixels_of_tap,
-                    [&](int i, int half) { return tile + half_at(place + i, half); });
+        const RightMatrix pixels_of_tap = next;
+        if (tap + 1 < kMostTaps && tap + 1 < taps) read(next, tap + 1);
         add_product(sums[tap], gradients, pixels_of_tap);
       }
     }
-  }
+  });
   float* part = parts + static_cast<std::int64_t>(blockIdx.x) * t.outputs * taps * t.inputs;
-  const int output = static_cast<int>(threadIdx.x) / kSide;
-  const int input = static_cast<int>(threadIdx.x) % kSide;
+  const int row = static_cast<int>(threadIdx.x) / kSide,
+            column = static_cast<int>(threadIdx.x) % kSide;
 #pragma unroll
   for (int tap = 0; tap < kMostTaps; ++tap) {
     if (tap >= taps) continue;
-    __syncthreads();
     write_sums(shared.results + warp * kMatrix, sums[tap]);
     __syncthreads();
-    float sum = 0;
-    for (int of = 0; of < kWarps; ++of) sum += shared.results[of * kMatrix + threadIdx.x];
-    if (input < count) part[((first + output) * taps + tap) * t.inputs + channel + input] = sum;
+    for (int of = 0; of < pairs; ++of) {
+      float sum = 0;
+      for (int other = of; other < kWarps; other += pairs)
+        sum += shared.results[other * kMatrix + threadIdx.x];
+      const int output = of % out_sets * kSide + row, input = of / out_sets * kSide + column;
+      if (input < t.inputs) part[(output * taps + tap) * t.inputs + input] = sum;
+    }
+    __syncthreads();
   }
 }
 
@@ -263,32 +302,30 @@ bool supports(const ConvShape& s) {
   if (s.type != Type::kBfloat16 || s.groups != 1 || s.stride != 1 || s.dilation != 1) return false;
   if (!is_centred(s.kernel_height, s.above) || !is_centred(s.kernel, s.beside)) return false;
   if (s.kernel_height * s.kernel > kMostTaps || s.images * s.height > (1 << 30)) return false;
-  const bool fits = s.direction == Direction::kWeights
-                        ? reduced <= kMostWeightInputs && (reduced < kSide || reduced % kSide == 0)
-                        : reduced <= kSide;
-  if (!fits || written > kMostOutputs || written % kSide != 0) return false;
-  const Tiles t = tiles_of(s, is_data);
-  return t.fits() && t.band >= std::min(t.height, kLeastBand);
+  const bool is_narrow =
+      s.direction == Direction::kWeights
+          ? reduced <= kMostWeightInputs && (reduced < kSide || reduced % kSide == 0)
+          : reduced <= kSide;
+  if (!is_narrow || written > kMostOutputs || written % kSide != 0) return false;
+  const Tiles t = tiles_of(s);
+  return fits(t, s.direction) && t.band >= std::min(t.height, kLeastBand);
 }
 
-dim3 weight_grid(const Tiles& t) {
-  const int outputs = t.outputs / kSide, inputs = (t.inputs + kSide - 1) / kSide;
-  const int most = std::max(1, 2 * device().multiprocessors / (outputs * inputs));
-  return dim3(static_cast<unsigned>(std::min(t.images * t.bands, most)),
-              static_cast<unsigned>(outputs), static_cast<unsigned>(inputs));
+unsigned grid_of(const Tiles& t, int blocks) {
+  return static_cast<unsigned>(std::min(t.items(), blocks * device().multiprocessors));
 }
 
 std::size_t scratch_bytes(const ConvShape& s) {
   if (s.direction != Direction::kWeights) return 0;
-  return weight_grid(tiles_of(s, false)).x *
+  return grid_of(tiles_of(s), kWeightBlocks) *
          static_cast<std::size_t>(s.outputs * s.kernel_height * s.kernel * s.inputs) *
          sizeof(float);
 }
 
 template <bool kIsData>
 void products(const ConvShape& s, const void* from, const void* w, void* to, Stream stream) {
-  const Tiles t = tiles_of(s, kIsData);
-  launch(stream, dim3(static_cast<unsigned>(t.images * t.bands)), kThreads, tile_kernel<kIsData>, t,
+  const Tiles t = tiles_of(s);
+  launch(stream, dim3(grid_of(t, kBlocks)), kThreads, tile_kernel<kIsData>, t,
          static_cast<const Bfloat16*>(from), static_cast<const Bfloat16*>(w),
          static_cast<Bfloat16*>(to));
 }
@@ -296,11 +333,11 @@ void products(const ConvShape& s, const void* from, const void* w, void* to, Str
 void run(const ConvShape& s, void* x, void* w, void* y, void* scratch, Stream stream) {
   if (s.direction == Direction::kForward) return products<false>(s, x, w, y, stream);
   if (s.direction == Direction::kData) return products<true>(s, y, w, x, stream);
-  const Tiles t = tiles_of(s, false);
-  const dim3 grid = weight_grid(t);
-  launch(stream, grid, kThreads, tile_weights_kernel, t, static_cast<const Bfloat16*>(x),
+  const Tiles t = tiles_of(s);
+  const unsigned blocks = grid_of(t, kWeightBlocks);
+  launch(stream, dim3(blocks), kThreads, tile_weights_kernel, t, static_cast<const Bfloat16*>(x),
          static_cast<const Bfloat16*>(y), static_cast<float*>(scratch));
-  sum_parts(static_cast<const float*>(scratch), grid.x,
+  sum_parts(static_cast<const float*>(scratch), blocks,
             static_cast<std::int64_t>(t.outputs) * t.taps() * t.inputs, static_cast<Bfloat16*>(w),
             stream);
 }
