@@ -164,6 +164,7 @@ INSTANTIATE_TEST_SUITE_P(
                     ConvCase{"to_twice_the_channels", {16, 7, 7}, window(32, 3, 3)},
                     ConvCase{"to_half_the_channels", {32, 7, 7}, window(16, 3, 3)},
                     ConvCase{"one_tap", {16, 8, 8}, window(32, 1, 1)},
+                    ConvCase{"pointwise_of_many_pixels", {24, 16, 16}, window(40, 1, 1)},
                     ConvCase{"sequence", {16, 1, 30}, window(16, 1, 5)}),
     [](const auto& tested) { return tested.param.name; });
 

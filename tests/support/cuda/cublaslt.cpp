@@ -30,7 +30,7 @@ struct Preference {
 struct Algorithm {
   std::uint64_t magic = kAlgorithm;
   std::uint64_t workspace = 0;
-  std::uint32_t rows = 0, columns = 0, inner = 0, types = 0;
+  std::uint32_t rows = 0, columns = 0, inner = 0, types = 0, count = 0;
   std::array<std::uint32_t, 4> alignments = {};
 };
 static_assert(sizeof(Product) <= sizeof(cublasLtMatmulDescOpaque_t));
@@ -82,7 +82,8 @@ cublasStatus_t make_task(cublasLtMatmulDesc_t product, cublasLtMatrixLayout_t a,
 }
 
 std::size_t bytes_of(const Layout& layout) {
-  return ((layout.columns - 1) * static_cast<std::size_t>(layout.leading) + layout.rows) *
+  const auto before = static_cast<std::size_t>((layout.count - 1) * layout.stride);
+  return (before + (layout.columns - 1) * static_cast<std::size_t>(layout.leading) + layout.rows) *
          size_of(layout.type);
 }
 
@@ -112,7 +113,8 @@ cublasStatus_t refused(const char* why) {
 
 bool is_for(const Algorithm& algorithm, const Task& task) {
   return algorithm.rows == task.sizes.rows && algorithm.columns == task.sizes.columns &&
-         algorithm.inner == task.sizes.inner && algorithm.types == task.types();
+         algorithm.inner == task.sizes.inner && algorithm.types == task.types() &&
+         algorithm.count == static_cast<std::uint32_t>(task.d.count);
 }
 
 Algorithm algorithm_for(const Task& task, const Preference& preference, std::uint64_t workspace) {
@@ -121,6 +123,7 @@ Algorithm algorithm_for(const Task& task, const Preference& preference, std::uin
           .columns = static_cast<std::uint32_t>(task.sizes.columns),
           .inner = static_cast<std::uint32_t>(task.sizes.inner),
           .types = task.types(),
+          .count = static_cast<std::uint32_t>(task.d.count),
           .alignments = preference.alignments};
 }
 
@@ -222,14 +225,21 @@ cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
   return destroy<Layout>(layout);
 }
 
-// Supports only what Create sets: no batches, no other order.
 cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
                                                 cublasLtMatrixLayoutAttribute_t attribute,
                                                 const void* from, std::size_t bytes) {
   auto* const to = as<Layout>(layout);
   if (to == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
-  return attribute == CUBLASLT_MATRIX_LAYOUT_LD ? put(to->leading, from, bytes)
-                                                : CUBLAS_STATUS_NOT_SUPPORTED;
+  switch (attribute) {
+    case CUBLASLT_MATRIX_LAYOUT_LD:
+      return put(to->leading, from, bytes);
+    case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT:
+      return put(to->count, from, bytes);
+    case CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET:
+      return put(to->stride, from, bytes);
+    default:
+      return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
 }
 
 cublasStatus_t cublasLtMatmulPreferenceInit_internal(cublasLtMatmulPreference_t preference,

@@ -76,6 +76,42 @@ TEST_F(Products, AreRightWithEveryTranspositionAndABias) {
   }
 }
 
+TEST_F(Products, OfABatchHaveTheirMatricesBehindEachOther) {
+  const OnDevice<float> a({1, 2, 3, 4, 5, 6, 7, 8, 1, 1, 1, 1, 1, 1, 1, 1});
+  const OnDevice<float> b({1, 0, 2, 1, 3, 1, 0, 2, 1, 1, 1, 1, 1, 2, 3, 4, 0, 0, 0, 1, 2, 0, 0, 2});
+  const OnDevice<float> d(std::vector<float>(12));
+  cublasLtMatmulDescOpaque_t product;
+  ASSERT_EQ(cublasLtMatmulDescInit(&product, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+            CUBLAS_STATUS_SUCCESS);
+  auto a_is = layout(kRows, kInner), b_is = layout(kInner, kColumns),
+       d_is = layout(kRows, kColumns);
+  const auto batch = [](cublasLtMatrixLayoutOpaque_t& is, std::int64_t stride) {
+    const std::int32_t count = 2;
+    EXPECT_EQ(cublasLtMatrixLayoutSetAttribute(&is, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
+                                               sizeof count),
+              CUBLAS_STATUS_SUCCESS);
+    EXPECT_EQ(cublasLtMatrixLayoutSetAttribute(&is, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                                               &stride, sizeof stride),
+              CUBLAS_STATUS_SUCCESS);
+  };
+  batch(a_is, kRows * kInner);
+  batch(b_is, kInner * kColumns);
+  batch(d_is, kRows * kColumns);
+  cublasLtMatmulPreferenceOpaque_t preference;
+  ASSERT_EQ(cublasLtMatmulPreferenceInit(&preference), CUBLAS_STATUS_SUCCESS);
+  cublasLtMatmulHeuristicResult_t found;
+  int count = 0;
+  ASSERT_EQ(cublasLtMatmulAlgoGetHeuristic(handle_, &product, &a_is, &b_is, &d_is, &d_is,
+                                           &preference, 1, &found, &count),
+            CUBLAS_STATUS_SUCCESS);
+  const float one = 1, zero = 0;
+  ASSERT_EQ(cublasLtMatmul(handle_, &product, &one, a.data(), &a_is, b.data(), &b_is, &zero,
+                           d.data(), &d_is, d.data(), &d_is, &found.algo, nullptr, 0, stream_),
+            CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+  EXPECT_EQ(d.read(), (std::vector<float>{18, 22, 20, 26, 16, 20, 10, 10, 1, 1, 4, 4}));
+}
+
 TEST_F(Products, OfMatricesThatDoNotFitAreRefused) {
   cublasLtMatmulDescOpaque_t product;
   ASSERT_EQ(cublasLtMatmulDescInit(&product, CUBLAS_COMPUTE_32F, CUDA_R_32F),

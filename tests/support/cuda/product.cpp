@@ -1,6 +1,8 @@
 #include "tests/support/cuda/product.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <type_traits>
 #include <vector>
 
 #include "tests/support/cuda/convolution.h"
@@ -44,14 +46,16 @@ double bias_at(const Task& task, std::size_t row) {
   return read_at(task.product.bias, type, row);
 }
 
-}  // namespace
-
-std::size_t size_of(cudaDataType type) {
-  return type == CUDA_R_32F ? 4 : type == CUDA_R_16BF ? 2 : 0;
+// Returns where matrix `i` of a batch begins.
+template <typename Pointer>
+Pointer matrix_at(Pointer first, const Layout& layout, std::int32_t i) {
+  using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const std::byte,
+                                  std::byte>;
+  return static_cast<Byte*>(first) +
+         static_cast<std::size_t>(i * layout.stride) * size_of(layout.type);
 }
 
-void multiply(const Task& task, const Operands& on) {
-  if (!may_run()) return;
+void multiply_one(const Task& task, const Operands& on) {
   const auto [rows, columns, inner] = task.sizes;
   const auto a = matrix_of(on.a, task.a, task.product.transposes_a, task.rounds());
   const auto b = matrix_of(on.b, task.b, task.product.transposes_b, task.rounds());
@@ -71,6 +75,19 @@ void multiply(const Task& task, const Operands& on) {
                static_cast<float>(on.alpha * sums[row] + added + bias_at(task, row)));
     }
   }
+}
+
+}  // namespace
+
+std::size_t size_of(cudaDataType type) {
+  return type == CUDA_R_32F ? 4 : type == CUDA_R_16BF ? 2 : 0;
+}
+
+void multiply(const Task& task, const Operands& on) {
+  if (!may_run()) return;
+  for (std::int32_t i = 0; i < task.d.count; ++i)
+    multiply_one(task, {on.alpha, on.beta, matrix_at(on.a, task.a, i), matrix_at(on.b, task.b, i),
+                        matrix_at(on.c, task.c, i), matrix_at(on.d, task.d, i)});
 }
 
 }  // namespace detol::emulated

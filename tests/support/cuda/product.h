@@ -1,7 +1,7 @@
 #pragma once
 
 // Product: what the emulated cuBLASLt computes, D = alpha op(A) op(B) + beta C, maybe plus a bias
-// per row, by plain loops. Matrices are column-major.
+// per row, by plain loops, for each matrix of a batch. Matrices are column-major.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +28,8 @@ struct Layout {
   cudaDataType type = CUDA_R_32F;
   std::uint64_t rows = 0, columns = 0;
   std::int64_t leading = 0;
+  std::int32_t count = 1;  // matrices, `stride` elements apart
+  std::int64_t stride = 0;
 };
 
 struct Sizes {
@@ -51,7 +53,8 @@ struct Task {
            columns(a, product.transposes_a) == sizes.inner &&
            rows(b, product.transposes_b) == sizes.inner &&
            columns(b, product.transposes_b) == sizes.columns && c.rows == sizes.rows &&
-           c.columns == sizes.columns && d.rows == sizes.rows && d.columns == sizes.columns;
+           c.columns == sizes.columns && d.rows == sizes.rows && d.columns == sizes.columns &&
+           b.count == a.count && c.count == a.count && d.count == a.count;
   }
 
   bool is_supported() const {

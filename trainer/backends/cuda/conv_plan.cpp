@@ -8,6 +8,7 @@
 #include "trainer/backends/cuda/conv_kernels.h"
 #include "trainer/backends/cuda/cudnn_graph.h"
 #include "trainer/backends/cuda/device.h"
+#include "trainer/backends/cuda/product_plan.h"
 
 namespace detol::inline trainer::cuda {
 namespace {
@@ -132,6 +133,10 @@ Known make_known(const ConvShape& shape) {
     if (!kernel->supports(shape)) continue;
     known.kernels.emplace_back(kernel->name);
     known.plans.emplace(kernel->name, std::make_unique<KernelPlan>(*kernel, shape));
+  }
+  if (auto product = make_product_plan(shape)) {
+    known.kernels.emplace_back("product");
+    known.plans.emplace("product", std::move(product));
   }
   known.graph = std::make_shared<const Graph>(graph_of(shape));
   known.configs = configs_of(*known.graph);

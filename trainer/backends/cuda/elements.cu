@@ -1,6 +1,7 @@
 // Kernels that work element by element.
 
 #include "trainer/backends/cuda/kernel.cuh"
+#include "trainer/backends/cuda/partial_sums.cuh"
 
 namespace detol::inline trainer::cuda {
 namespace {
@@ -341,6 +342,13 @@ void unflatten(Type type, const FlattenCall& call, const void* g, void* dx, Stre
             Unflatten<T>{call, width, padded(call.positions * call.channels),
                          static_cast<const T*>(g), static_cast<T*>(dx)},
             stream);
+  });
+}
+
+void add_up_parts(Type type, const float* from, std::int64_t parts, std::int64_t count, void* to,
+                  Stream stream) {
+  with_type(type, [&]<typename T>(T) {
+    sum_parts(from, static_cast<unsigned>(parts), count, static_cast<T*>(to), stream);
   });
 }
 

@@ -93,6 +93,11 @@ struct FlattenCall {
 void flatten(Type type, const FlattenCall& call, const void* x, void* y, Stream stream);
 void unflatten(Type type, const FlattenCall& call, const void* g, void* dx, Stream stream);
 
+// Writes the sums of `parts` arrays of `count` floats, which follow each other, added up in their
+// order.
+void add_up_parts(Type type, const float* from, std::int64_t parts, std::int64_t count, void* to,
+                  Stream stream);
+
 // --- sums over the rows of a channel -------------------------------------------------------------
 
 // Returns the scratch bytes of one tensor's sums: floats, and counters, zero before and after.

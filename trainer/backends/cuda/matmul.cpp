@@ -25,12 +25,20 @@ cudaDataType_t cublas_type(Type type) {
 }
 
 // Returns cuBLASLt's layout of a row-major matrix: column-major with rows and columns swapped.
-cublasLtMatrixLayout_t layout_of(Type type, std::int64_t rows, std::int64_t columns) {
+cublasLtMatrixLayout_t layout_of(Type type, std::int64_t rows, std::int64_t columns,
+                                 std::int64_t count) {
   cublasLtMatrixLayout_t layout = nullptr;
   check_blas(
       cublasLtMatrixLayoutCreate(&layout, cublas_type(type), static_cast<std::uint64_t>(columns),
                                  static_cast<std::uint64_t>(rows), columns),
       "a matrix");
+  const auto matrices = static_cast<std::int32_t>(count);
+  const std::int64_t stride = rows * columns;
+  const auto set = [&](cublasLtMatrixLayoutAttribute_t which, const auto& value) {
+    check_blas(cublasLtMatrixLayoutSetAttribute(layout, which, &value, sizeof(value)), "a batch");
+  };
+  set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, matrices);
+  set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, stride);
   return layout;
 }
 
@@ -51,11 +59,11 @@ struct Matmul::Descriptors {
 Matmul::Matmul(const MatmulShape& s, std::size_t most_scratch)
     : descriptors_(std::make_unique<Descriptors>()) {
   Descriptors& descriptors = *descriptors_;
-  descriptors.a =
-      s.a_transposed ? layout_of(s.type, s.inner, s.rows) : layout_of(s.type, s.rows, s.inner);
-  descriptors.b = s.b_transposed ? layout_of(s.type, s.columns, s.inner)
-                                 : layout_of(s.type, s.inner, s.columns);
-  descriptors.c = layout_of(s.result, s.rows, s.columns);
+  descriptors.a = s.a_transposed ? layout_of(s.type, s.inner, s.rows, s.count)
+                                 : layout_of(s.type, s.rows, s.inner, s.count);
+  descriptors.b = s.b_transposed ? layout_of(s.type, s.columns, s.inner, s.count)
+                                 : layout_of(s.type, s.inner, s.columns, s.count);
+  descriptors.c = layout_of(s.result, s.rows, s.columns, s.count);
   const auto compute = s.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
   check_blas(cublasLtMatmulDescCreate(&descriptors.product, compute, CUDA_R_32F), "a product");
   const auto transpose = [&](cublasLtMatmulDescAttributes_t which, bool transposed) {

@@ -17,7 +17,8 @@ struct MatmulShape {
   bool b_transposed = false;  // in memory: columns x inner
   Type type = Type::kFloat;   // of a and b
   Type result = Type::kFloat;
-  bool tf32 = false;  // floats are multiplied in TF32
+  bool tf32 = false;       // floats are multiplied in TF32
+  std::int64_t count = 1;  // of such products, whose matrices follow each other in memory
 };
 
 class Matmul {
