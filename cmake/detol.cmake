@@ -53,7 +53,8 @@ function(detol_module room)
   if(M_COMPUTES)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3>)
   endif()
-  install(TARGETS ${target} EXPORT detol FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/detol)
+  install(TARGETS ${target} EXPORT detol ARCHIVE COMPONENT dev
+    FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/detol COMPONENT dev)
 endfunction()
 
 # detol_rooms(<folder>): adds the rooms inside a divided folder, and the target detol::<folder>, which
@@ -72,7 +73,7 @@ function(detol_rooms folder)
   add_library(detol::${folder} ALIAS detol_${folder})
   set_target_properties(detol_${folder} PROPERTIES EXPORT_NAME ${folder})
   target_link_libraries(detol_${folder} INTERFACE ${libraries})
-  install(TARGETS detol_${folder} EXPORT detol)
+  install(TARGETS detol_${folder} EXPORT detol COMPONENT dev)
 endfunction()
 
 # detol_test(<name> SOURCES ... USES <folders> LABELS ... SHARDS n): one GoogleTest program. CTest starts a

@@ -81,11 +81,19 @@ compile_jobs() {
   echo $((cores < room ? cores : room))
 }
 
+# How long a build takes: 280 to 500 seconds of processor time, by how fast a core is.
+build_time() {
+  local jobs
+  jobs=$(compile_jobs)
+  echo "$((280 / 60 / jobs + 1)) to $((500 / 60 / jobs + 1)) minutes"
+}
+
 # Configures and builds; `built` gets the time from before the first source was read.
 build() {
   local root=$1 preset=$2 folder=$1/build/$2
   if [ ! -x "$folder/bin/detol" ]; then
-    say "building (preset $preset, $(compile_jobs) jobs); this takes a few minutes, once"
+    say "building (preset $preset, $(compile_jobs) jobs), once: $(build_time) on this machine"
+    [ "$preset" = check ] || say "  machines of the same Debian need no build of their own: ./package makes a package of this one"
   fi
   touch "$root/build/started"
   if ! { configure && compile; }; then

@@ -84,4 +84,4 @@ detol_libraries(room_libraries ${trainer/backends/cuda_MAY_USE})
 target_link_options(detol_cuda PRIVATE -Wl,--exclude-libs,ALL -Wl,--no-undefined)
 target_link_libraries(detol_cuda PRIVATE ${room_libraries} detol_flags CUDA::cudart_static CUDA::cublasLt ${DETOL_CUDNN_LIBRARY} ${detol_cuda_libraries})
 target_compile_options(detol_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
-install(TARGETS detol_cuda LIBRARY DESTINATION lib/detol)  # where load.cpp looks, from bin/
+install(TARGETS detol_cuda LIBRARY DESTINATION lib/detol COMPONENT cuda)  # where load.cpp looks, from bin/

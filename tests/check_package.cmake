@@ -1,0 +1,50 @@
+# The Debian packages hold what they should, and the program works from where they put it: with its
+# own configs, and depending on libraries alone. Run with -DCPACK=, -DBUILD= and -DOUT=<folder>.
+cmake_minimum_required(VERSION 3.25)
+
+function(run variable)
+  execute_process(COMMAND ${ARGN} WORKING_DIRECTORY ${OUT} RESULT_VARIABLE result OUTPUT_VARIABLE output
+    ERROR_VARIABLE output)
+  if(NOT result EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${command}: ${result}\n${output}")
+  endif()
+  set(${variable} "${output}" PARENT_SCOPE)
+endfunction()
+
+# expect(<text> [NOT] <regular expression> <what is wrong otherwise>)
+function(expect text)
+  if(ARGV1 STREQUAL "NOT")
+    if("${text}" MATCHES "${ARGV2}")
+      message(SEND_ERROR "${ARGV3}: ${text}")
+    endif()
+  elseif(NOT "${text}" MATCHES "${ARGV1}")
+    message(SEND_ERROR "${ARGV2}: ${text}")
+  endif()
+endfunction()
+
+file(REMOVE_RECURSE ${OUT})
+file(MAKE_DIRECTORY ${OUT})
+run(ignored ${CPACK} -G DEB -B ${OUT} --config ${BUILD}/CPackConfig.cmake)
+file(GLOB program ${OUT}/detol_*.deb)
+file(GLOB dev ${OUT}/detol-dev_*.deb)
+
+run(depends dpkg-deb -f ${program} Depends)
+expect("${depends}" "libsqlite3-0" "the package does not depend on the libraries that it links")
+expect("${depends}" NOT "-dev" "who runs detol needs no headers")
+run(dev_depends dpkg-deb -f ${dev} Depends)
+expect("${dev_depends}" "detol \\(= .*libeigen3-dev" "detol-dev lacks what its headers include")
+
+run(dev_files dpkg-deb -c ${dev})
+expect("${dev_files}" "detolConfig.cmake" "detol-dev lacks its CMake package")
+run(files dpkg-deb -c ${program})
+expect("${files}" "share/doc/detol/copyright" "the licence is missing")
+expect("${files}" NOT "usr/include|\\.a\n" "what only programmers need lies in the program's package")
+
+run(ignored dpkg-deb -x ${program} ${OUT}/tree)
+set(detol ${OUT}/tree/usr/bin/detol)
+run(version ${detol} --version)
+file(APPEND ${OUT}/tree/usr/share/detol/configs/cnn.yaml "# of the package\n")
+run(ignored ${detol} new cnn -o ${OUT}/space.yaml)
+file(READ ${OUT}/space.yaml space)
+expect("${space}" "# of the package" "the program does not find the configs beside it")
