@@ -114,6 +114,7 @@ Command importance_command();
 Command compare_command();
 Command similar_command();
 Command report_command();
+Command plot_command();
 Command query_command();
 Command test_command();
 Command retrain_command();

@@ -41,7 +41,7 @@ endif()
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME detol)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "graphviz, openmpi-bin, dataset-fashion-mnist")
-set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "detol-cuda, slurm-client, openssh-client, python3")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "detol-cuda, gnuplot-nox, slurm-client, openssh-client, python3")
 set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "Searches neural network architectures and hyperparameters together, on a laptop or a cluster;
 every trial is in one SQLite file, from which searches resume and models are exported.")
 

@@ -1,5 +1,7 @@
 // `detol report` of studies that were really searched.
 
+#include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -121,6 +123,49 @@ TEST(Report, RefusesWhatItCannotWriteAndLeavesNothing) {
   EXPECT_EQ(run(folder.path(), {"report", "bred"}).code, 4);
   for (const std::string& name : listing(folder.path()))
     EXPECT_EQ(name.find("html"), std::string::npos) << name;
+}
+
+TEST(Plot, DrawsHistoryAndFrontAndWritesThem) {
+  const TempFolder folder;
+  write_bytes(folder.path() / "two.yaml",
+              "version: 1\nstudy: two\nfunction: {name: zdt1, dimensions: 3}\n"
+              "search: {algorithm: random}\nbudget: 30trials\n");
+  ASSERT_EQ(run(folder.path(), {"search", "--space", "two.yaml", "-j", "1"}).code, 0);
+  const Ran text = run(folder.path(), {"plot"});
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_NE(text.out.find("two: optimisation history (minimize "), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("two: Pareto front (minimize "), std::string::npos) << text.out;
+
+  const Json points = Json::parse(run(folder.path(), {"plot", "-f", "json"}).out);
+  const Json front = Json::parse(run(folder.path(), {"pareto", "-f", "json"}).out);
+  const auto count = [&](std::string_view series) {
+    return std::ranges::count_if(points, [&](const Json& row) { return row["series"] == series; });
+  };
+  EXPECT_EQ(count("best so far"), 30);
+  EXPECT_EQ(count("Pareto front"), std::ssize(front));
+  double best = std::numeric_limits<double>::infinity();
+  for (const Json& row : points) {
+    if (row["series"] != "best so far") continue;
+    EXPECT_LE(row["y"], best) << "the best never gets worse";
+    best = row["y"];
+  }
+
+  const Ran refused = run(folder.path(), {"plot", "-o", "front.pdf"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("must end in .svg or .png"), std::string::npos) << refused.err;
+  Program without(folder.path(), {"plot", "-o", "front.svg"}, {"PATH=/nowhere"});
+  EXPECT_EQ(without.wait().code, 7);
+  if (find_program("gnuplot").empty()) GTEST_SKIP() << "gnuplot is not installed";
+  const Ran nowhere = run(folder.path(), {"plot", "-o", "no/front.svg"});
+  EXPECT_EQ(nowhere.code, 7);
+  EXPECT_EQ(nowhere.out, "");
+  EXPECT_EQ(run(folder.path(), {"plot", "-o", "front.svg"}).code, 0);
+  EXPECT_NE(text_of(folder.path() / "front.svg").find("two: Pareto front"), std::string::npos);
+  EXPECT_EQ(run(folder.path(), {"plot", "--what", "history", "--against", "device-time", "-o",
+                                "history.png"})
+                .code,
+            0);
+  EXPECT_TRUE(text_of(folder.path() / "history.png").starts_with("\x89PNG"));
 }
 
 }  // namespace
