@@ -10,6 +10,7 @@
 #include "core/clock.h"
 #include "core/terminal.h"
 #include "encodings/study/study_config.h"
+#include "scheduler/monitor/live_spent.h"
 #include "scheduler/monitor/study_monitor.h"
 
 namespace detol::inline cli {
@@ -59,7 +60,7 @@ class Watch {
         monitor_.happened(event);
       if (const auto* changed = std::get_if<event::StudyState>(&event)) phase_ = changed->state;
     }
-    if (fresh.last != last_) last_event_s_ = clock_.now_s();
+    spent_.account(state_.spent(), clock_.now_s());
     const bool is_first = last_ == 0;
     last_ = fresh.last;
     DETOL_ASSIGN(const auto runner, runner_of(storage_, record_));
@@ -70,14 +71,10 @@ class Watch {
 
   bool is_over() const { return !is_running() || is_killed_; }
 
-  // Returns the frame. The ledger has the time spent until its last event; a live run spent more.
+  // Returns the frame.
   View view() {
     Standing standing{.spent = state_.spent(), .is_stopping = false};
-    if (!is_over()) {
-      const double since_s = clock_.now_s() - last_event_s_;
-      standing.spent.wall_s += since_s;
-      standing.spent.device_s += since_s * state_.running();
-    }
+    if (!is_over()) standing.spent = spent_.at(clock_.now_s(), state_.running());
     standing.is_alive = !is_over();
     return monitor_.view(state_, standing);
   }
@@ -92,8 +89,8 @@ class Watch {
   const double began_s_ = clock_.now_s();
   StudyState state_;
   StudyMonitor monitor_;
-  std::int64_t last_ = 0;                // the number of the last event read
-  double last_event_s_ = 0;              // when last_ was read
+  std::int64_t last_ = 0;  // the number of the last event read
+  LiveSpent spent_;
   std::optional<double> writer_seen_s_;  // when a process last ran it
   StudyPhase phase_ = StudyPhase::kRunning;
   bool is_killed_ = false;
