@@ -64,7 +64,7 @@ room(scheduler                   core encodings/space encodings/network encoding
                                  search trainer/reports scheduler/pruners)
 room(scheduler/asking            core encodings/space encodings/network encodings/study knowledge
                                  search trainer/reports scheduler/pruners scheduler)
-room(scheduler/monitor           core encodings/space scheduler)
+room(scheduler/monitor           core encodings/space surrogate scheduler)
 room(scheduler/processes         core encodings/study search trainer/collectives trainer/data
                                  trainer scheduler)
 room(scheduler/throughput        core encodings/space encodings/network encodings/study knowledge

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
 #include "scheduler/proposals.h"
+#include "surrogate/pareto.h"
 
 namespace detol::inline scheduler {
 namespace {
@@ -158,10 +160,42 @@ std::vector<ViewTrial> StudyMonitor::running(const StudyState& state, double now
 std::optional<ViewBest> StudyMonitor::best(const StudyState& state, double now_s) const {
   const TrialRecord* best = state.best();
   if (best == nullptr) return std::nullopt;
+  std::vector<std::pair<std::string, double>> others;
+  for (std::size_t i = 1; i < std::min(best->values.size(), study_.objectives.size()); ++i)
+    others.emplace_back(study_.objectives[i].metric, best->values[i]);
   return ViewBest{.trial = best->trial.id,
                   .value = best->values.front(),
+                  .others = std::move(others),
                   .ago_s = std::max(0.0, now_s - seen(best->trial.id).heard_s),
                   .params = params_of(best->trial.genome)};
+}
+
+// Trials that failed or break a constraint are not on it.
+std::optional<ViewFront> StudyMonitor::front(const StudyState& state) const {
+  const std::size_t count = study_.objectives.size();
+  if (count < 2) return std::nullopt;
+  std::vector<Losses> points;
+  for (const TrialRecord& trial : state.trials()) {
+    const bool is_scored = trial.values.size() == count && trial.state != TrialState::kFail;
+    if (!is_scored || trial.breaks_constraints) continue;
+    Losses losses;
+    for (std::size_t i = 0; i < count; ++i)
+      losses.push_back(study_.objectives[i].direction == Direction::kMinimize ? trial.values[i]
+                                                                              : -trial.values[i]);
+    if (std::ranges::all_of(losses, [](double loss) { return std::isfinite(loss); }))
+      points.push_back(std::move(losses));
+  }
+  const std::vector<Losses> best = front_of(points);
+  if (best.empty()) return std::nullopt;
+  ViewFront front{.trials = static_cast<int>(best.size()), .extents = {}};
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto [low, high] =
+        std::ranges::minmax(best, {}, [i](const Losses& losses) { return losses[i]; });
+    const bool is_loss = study_.objectives[i].direction == Direction::kMinimize;
+    front.extents.push_back(
+        {study_.objectives[i].metric, is_loss ? low[i] : -high[i], is_loss ? high[i] : -low[i]});
+  }
+  return front;
 }
 
 double StudyMonitor::trained_s(const StudyState& state) const {
@@ -185,7 +219,7 @@ View StudyMonitor::view(const StudyState& state, const Standing& standing) {
   const double now_s = clock_.now_s();
   const double in_progress = standing.is_alive ? in_progress_s(state, now_s) : 0;
   View view{.study = study_.name,
-            .objective = study_.objectives.front(),
+            .objectives = study_.objectives,
             .state = {},
             .notes = {},
             .meters = used(state, standing.spent),
@@ -193,6 +227,7 @@ View StudyMonitor::view(const StudyState& state, const Standing& standing) {
             .left_s = {},
             .counts = counts_of(state),
             .best = best(state, now_s),
+            .front = front(state),
             .running = {},
             .utilization =
                 share_of(trained_s(state) + in_progress, study_.sharing * standing.spent.device_s),

@@ -71,6 +71,7 @@ class StudyMonitor {
   int full_length(const TrialRecord& record) const;
   std::vector<ViewTrial> running(const StudyState& state, double now_s) const;
   std::optional<ViewBest> best(const StudyState& state, double now_s) const;
+  std::optional<ViewFront> front(const StudyState& state) const;
   double trained_s(const StudyState& state) const;
   double in_progress_s(const StudyState& state, double now_s) const;
   void describe(const Standing& standing, View& view) const;
@@ -81,7 +82,7 @@ class StudyMonitor {
   const double wall_offset_s_;
   std::vector<Track> tracks_;        // by trial
   std::optional<StudyPhase> phase_;  // of the study
-  bool has_network_ = false;  // that detol trains
+  bool has_network_ = false;         // that detol trains
   struct Moment {
     double now_s = 0;
     std::vector<Meter> meters;

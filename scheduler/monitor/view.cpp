@@ -77,11 +77,18 @@ Piece label(std::string_view word) {
   return {padded(std::string(word), kLabel, false), 0, Style::kDim};
 }
 
+std::string objectives_text(std::span<const Objective> objectives) {
+  std::string text;
+  for (const Objective& objective : objectives)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
+                        objective.direction == Direction::kMaximize ? "maximize" : "minimize",
+                        objective.metric);
+  return text;
+}
+
 std::string header(const View& view, const Screen& screen) {
-  const bool maximizes = view.objective.direction == Direction::kMaximize;
   Line line = {{view.study, 0, Style::kStrong},
-               {fmt::format("{} {}", maximizes ? "maximize" : "minimize", view.objective.metric), 2,
-                Style::kDim},
+               {objectives_text(view.objectives), 2, Style::kDim},
                {duration_text(view.elapsed_s) + " elapsed", 3, Style::kPlain, true}};
   if (!view.state.empty())
     line.push_back({view.state, 1, Style::kStrong, true});
@@ -154,8 +161,20 @@ std::string best_line(const View& view, const Screen& screen) {
                {value_text(best.value), 0, Style::kGood},
                {fmt::format("trial {}", best.trial), 1, Style::kStrong},
                {duration_text(best.ago_s) + " ago", 2, Style::kDim}};
+  for (const auto& [name, value] : best.others)
+    line.push_back({fmt::format("{} {}", name, value_text(value)), static_cast<int>(line.size()),
+                    Style::kGood});
   for (const auto& [name, value] : best.params)
     line.push_back({fmt::format("{}={}", name, value), static_cast<int>(line.size())});
+  return laid_out(std::move(line), screen);
+}
+
+std::string front_line(const ViewFront& front, const Screen& screen) {
+  Line line = {label("front"), {fmt::format("{} trials", front.trials), 0, Style::kStrong}};
+  for (const ViewFront::Extent& extent : front.extents)
+    line.push_back(
+        {fmt::format("{} {} to {}", extent.metric, value_text(extent.low), value_text(extent.high)),
+         static_cast<int>(line.size())});
   return laid_out(std::move(line), screen);
 }
 
@@ -305,7 +324,7 @@ std::vector<std::string> table(const View& view, std::size_t room, const Screen&
   const auto trials = latest(view.running, shown);
   std::vector<std::string> lines;
   if (!trials.empty()) {
-    auto columns = columns_for(trials, view.objective, screen.utf8);
+    auto columns = columns_for(trials, view.objectives.front(), screen.utf8);
     fit(columns, screen.columns - 1);
     lines.push_back(table_row(columns, std::nullopt, screen));
     for (std::size_t i = 0; i < trials.size(); ++i) lines.push_back(table_row(columns, i, screen));
@@ -341,7 +360,9 @@ std::vector<std::string> frame_of(const View& view, const Screen& screen) {
   const bool is_airy = screen.rows >= kAiryRows;
   std::vector<std::string> lines = {header(view, screen), budget_line(view, screen)};
   if (!view.notes.empty()) lines.push_back(notes_line(view, screen));
-  std::vector<std::string> facts = {best_line(view, screen), trials_line(view.counts, screen)};
+  std::vector<std::string> facts = {best_line(view, screen)};
+  if (view.front) facts.push_back(front_line(*view.front, screen));
+  facts.push_back(trials_line(view.counts, screen));
   if (view.utilization) {
     const double percent = 100 * std::clamp(*view.utilization, 0.0, 1.0);
     facts.push_back(

@@ -7,6 +7,7 @@
 //   ━━━━━━━━━━━━━━━━━━━━━╸────────────────────────────────────────  27 %  2.7/10 cpu-min
 //
 //   best     0.8997  trial 1  41 s ago  optimizer=sgd lr=0.0312 batch_size=64
+//   front    3 trials  val_accuracy 0.8210 to 0.8997  latency 0.2100 to 1.8000
 //   trials   5 trained  2 running  1 complete  2 pruned
 //   devices  utilization 97 %
 //
@@ -43,9 +44,20 @@ struct ViewTrial {
 
 struct ViewBest {
   TrialId trial = 0;
-  double value = 0;
+  double value = 0;  // of the first objective
+  std::vector<std::pair<std::string, double>> others = {};
   double ago_s = 0;  // since the report
   std::vector<std::pair<std::string, std::string>> params;
+};
+
+// The Pareto front of several objectives.
+struct ViewFront {
+  struct Extent {
+    std::string metric;
+    double low = 0, high = 0;  // of the trials on the front
+  };
+  int trials = 0;
+  std::vector<Extent> extents;  // one per objective
 };
 
 struct ViewCounts {
@@ -66,17 +78,18 @@ struct ViewWarning {
 
 struct View {
   std::string study;
-  Objective objective;             // the first of the study
-  std::string state;               // "done"; empty while it runs
-  std::vector<std::string> notes;  // hints and commands, the most important first
+  std::vector<Objective> objectives;  // of the study, at least one
+  std::string state;                  // "done"; empty while it runs
+  std::vector<std::string> notes;     // hints and commands, the most important first
   std::vector<Meter> meters;
   double elapsed_s = 0;
   std::optional<double> left_s;
   ViewCounts counts;
   std::optional<ViewBest> best;
-  std::vector<ViewTrial> running;     // by id
-  std::optional<double> utilization;  // training / device time
-  std::vector<ViewWarning> warnings;  // the latest last
+  std::optional<ViewFront> front = {};  // with several objectives, once there is one
+  std::vector<ViewTrial> running;       // by id
+  std::optional<double> utilization;    // training / device time
+  std::vector<ViewWarning> warnings;    // the latest last
 };
 
 // Returns at most screen.rows - 1 lines of at most screen.columns - 1 columns.

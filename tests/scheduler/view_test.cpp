@@ -8,6 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include "core/clock.h"
+#include "scheduler/monitor/live_spent.h"
+#include "scheduler/monitor/study_monitor.h"
 #include "tests/golden.h"
 
 namespace detol {
@@ -30,7 +33,7 @@ ViewTrial trial(TrialId id, const std::string& worker, std::vector<double> curve
 
 View busy_study() {
   return {.study = "fashion-cnn",
-          .objective = maximize("val_accuracy"),
+          .objectives = {maximize("val_accuracy")},
           .state = "",
           .notes = {},
           .meters = {{4.6, 10, "cpu-min"}, {41, 200, "trials"}},
@@ -120,7 +123,7 @@ TEST(View, SaysHowToResumeWhenItStops) {
 
 TEST(View, ABeginningAndAnEndAreSaid) {
   View view{.study = "tiny",
-            .objective = minimize("val_loss"),
+            .objectives = {minimize("val_loss")},
             .state = "",
             .notes = {},
             .meters = {},
@@ -163,6 +166,67 @@ TEST(View, CurvesShareOneScale) {
   const std::string text = text_of(render(view, {80, 24, true, false}));
   EXPECT_NE(text.find("▁▅█······"), std::string::npos) << text;
   EXPECT_NE(text.find("▅▅?······"), std::string::npos) << text;
+}
+
+TEST(View, OfSeveralObjectivesHasThemAllAndTheirFront) {
+  View view = busy_study();
+  view.objectives = {maximize("val_accuracy"), minimize("latency")};
+  view.best->others = {{"latency", 2.5}};
+  view.front =
+      ViewFront{.trials = 5, .extents = {{"val_accuracy", 0.81, 0.9012}, {"latency", 0.5, 2.5}}};
+  const std::string text = text_of(render(view, {100, 30, true, false}));
+  EXPECT_NE(text.find("maximize val_accuracy, minimize latency"), std::string::npos) << text;
+  EXPECT_NE(text.find("0.9012  trial 14  1:02 min ago  latency 2.5000"), std::string::npos) << text;
+  EXPECT_NE(text.find("front    5 trials  val_accuracy 0.8100 to 0.9012  latency 0.5000 to 2.5000"),
+            std::string::npos)
+      << text;
+}
+
+// Trial 1 is dominated, trial 3 failed.
+TEST(StudyMonitors, FindTheFrontOfTheTrials) {
+  const std::vector<Objective> objectives = {maximize("accuracy"), minimize("latency")};
+  StudyState state(Space(), objectives);
+  StudyMonitor monitor({.name = "s", .objectives = objectives}, system_clock());
+  const std::vector<std::pair<double, double>> values = {{0.8, 1}, {0.7, 2}, {0.9, 5}, {0.99, 0.1}};
+  const auto take = [&](const Event& event) {
+    ASSERT_TRUE(state.apply(event));
+    monitor.happened(event);
+  };
+  for (TrialId id = 0; id < values.size(); ++id) {
+    event::Asked asked;
+    asked.trial = id;
+    take(asked);
+    take(event::Started{.trial = id});
+    event::Reported report{.trial = id, .epoch = 1};
+    report.metrics = {{"accuracy", values[id].first}, {"latency", values[id].second}};
+    take(report);
+  }
+  take(event::Told{.trial = 3,
+                   .state = TrialState::kFail,
+                   .reason = {EndCause::kFailure},
+                   .outcome = Failed{Cause::kDiverged}});
+  const View view = monitor.view(state, {});
+  ASSERT_TRUE(view.front);
+  EXPECT_EQ(view.front->trials, 2);
+  ASSERT_EQ(view.front->extents.size(), 2U);
+  EXPECT_EQ(view.front->extents[0].low, 0.8);
+  EXPECT_EQ(view.front->extents[0].high, 0.9);
+  EXPECT_EQ(view.front->extents[1].low, 1);
+  EXPECT_EQ(view.front->extents[1].high, 5);
+}
+
+// The accounting is written every few seconds; reading it again, or another event, does not make it
+// older or newer.
+TEST(LiveSpent, GoesOnFromTheAccountingWhateverElseHappens) {
+  LiveSpent live;
+  live.account({.wall_s = 10, .device_s = 20}, 100);
+  EXPECT_DOUBLE_EQ(live.at(103, 2).wall_s, 13);
+  EXPECT_DOUBLE_EQ(live.at(103, 2).device_s, 26);
+  live.account({.wall_s = 10, .device_s = 20, .trials = 1}, 104);  // a report, not an accounting
+  EXPECT_DOUBLE_EQ(live.at(104, 2).wall_s, 14);
+  live.account({.wall_s = 15, .device_s = 30}, 105);
+  EXPECT_DOUBLE_EQ(live.at(105, 2).wall_s, 15);
+  EXPECT_DOUBLE_EQ(live.at(106, 2).device_s, 32);
 }
 
 TEST(Durations, AreShort) {
