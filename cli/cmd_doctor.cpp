@@ -64,7 +64,10 @@ Finding storage(const std::string& database) {
 
 Finding mpi() {
   const std::string mpiexec = mpi_launch(2).mpiexec;
-  if (::access(mpiexec.c_str(), X_OK) == 0) return {"MPI", kOk, mpi_name() + ", " + mpiexec};
+  const std::string name = mpi_name();
+  if (name.empty())
+    return {"MPI", kMissing, "no MPI can be loaded: a trial is trained by one process"};
+  if (::access(mpiexec.c_str(), X_OK) == 0) return {"MPI", kOk, name + ", " + mpiexec};
   return {"MPI", kMissing,
           fmt::format("{} is not there: a trial is trained by one process", mpiexec)};
 }
