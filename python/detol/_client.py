@@ -2,11 +2,11 @@
 
 import json
 import math
-import os
-import shutil
 import subprocess
 import threading
 from typing import Any, Dict, List, Sequence
+
+from ._program import find_program
 
 
 class DetolError(RuntimeError):
@@ -14,8 +14,8 @@ class DetolError(RuntimeError):
 
 
 def program() -> str:
-    """The path of the detol program: $DETOL, or the one on PATH."""
-    found = os.environ.get("DETOL") or shutil.which("detol")
+    """The path of the detol program: $DETOL, the one that came with this package, or the one on PATH."""
+    found = find_program()
     if not found:
         raise DetolError("there is no detol on PATH; set the variable DETOL to the program")
     return found
