@@ -98,6 +98,7 @@ Command worker_command();
 Command slurm_command();
 Command new_command();
 Command validate_command();
+Command schema_command();
 Command status_command();
 Command studies_command();
 Command study_rename_command();

@@ -8,6 +8,7 @@
 
 #include "core/table.h"
 #include "encodings/schema/mistakes.h"
+#include "encodings/schema/schema_rules.h"
 #include "encodings/schema/schema_value.h"
 #include "encodings/space/space.h"
 
@@ -15,58 +16,6 @@ namespace detol::inline encoding {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::size_t kMostItems = 256;  // in one list, repeats counted
-
-constexpr std::array<std::string_view, 4> kTypes = {"float", "int", "categorical", "bool"};
-constexpr Field kType = {.key = "type", .required = true, .words = kTypes};
-constexpr Field kWhen = {.key = "when", .kind = FieldKind::kFree};
-constexpr Field kLog = {.key = "log", .kind = FieldKind::kBool};
-
-constexpr std::array kFloatKeys = {
-    kType,
-    Field{.key = "low", .kind = FieldKind::kNumber, .required = true},
-    Field{.key = "high", .kind = FieldKind::kNumber, .required = true},
-    Field{.key = "step", .kind = FieldKind::kNumber, .low = 0},
-    kLog,
-    kWhen};
-constexpr std::array kIntKeys = {kType,
-                                 Field{.key = "low", .kind = FieldKind::kInt, .required = true},
-                                 Field{.key = "high", .kind = FieldKind::kInt, .required = true},
-                                 Field{.key = "step", .kind = FieldKind::kInt, .low = 1},
-                                 kLog,
-                                 kWhen};
-constexpr std::array kCategoricalKeys = {
-    kType, Field{.key = "choices", .kind = FieldKind::kFree, .required = true},
-    Field{.key = "ordered", .kind = FieldKind::kBool}, kWhen};
-constexpr std::array kBoolKeys = {kType, kWhen};
-
-}  // namespace
-
-// TypeRow: one type of choice: the word, the kind of domain, the keys that its map may have.
-struct TypeRow {
-  std::string_view name;
-  DomainKind kind;
-  std::span<const Field> keys;
-};
-
-namespace {
-
-constexpr std::array kTypeRows = {
-    TypeRow{"float", DomainKind::kFloat, kFloatKeys},
-    TypeRow{"int", DomainKind::kInt, kIntKeys},
-    TypeRow{"categorical", DomainKind::kCategorical, kCategoricalKeys},
-    TypeRow{"bool", DomainKind::kBool, kBoolKeys},
-};
-
-// Returns the types of choice that may stand for a field.
-std::vector<std::string_view> types_for(FieldKind kind) {
-  if (kind == FieldKind::kInt) return {"int", "categorical"};
-  if (kind == FieldKind::kNumber) return {"float", "int", "categorical"};
-  if (kind == FieldKind::kBool) return {"bool", "categorical"};
-  if (kind == FieldKind::kAny) return {kTypes.begin(), kTypes.end()};
-  return {"categorical"};
-}
 
 std::string joined(const std::string& path, std::string_view key) {
   return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
@@ -186,14 +135,12 @@ Result<json> SchemaReader::field(const YamlNode& node, const Field& field,
       return scalars(node, field, path);
     case FieldKind::kTextOrTexts: {
       if (node.kind == YamlNode::Kind::kList) return scalars(node, field, path);
-      DETOL_ASSIGN(json one, scalar(node, {.key = field.key}, path));
+      DETOL_ASSIGN(json one, scalar(node, item_of_list({.key = field.key}), path));
       return json::array({std::move(one)});
     }
     case FieldKind::kTexts:
-      return named_values(node, field, {.key = "text"}, path);
     case FieldKind::kChoices:
-      return named_values(node, field,
-                          {.key = "value", .kind = FieldKind::kAny, .may_be_domain = true}, path);
+      return named_values(node, field, path);
     case FieldKind::kFree:
       return json();
     case FieldKind::kNamed:
@@ -248,8 +195,7 @@ Result<json> SchemaReader::scalars(const YamlNode& node, const Field& field,
     return source_.error(node.at, fmt::format("{} must be {}", path, describe(field)));
   if (node.items.size() > kMostItems)
     return source_.error(node.at, fmt::format("{} has more than {} items", path, kMostItems));
-  Field item = field;
-  item.kind = field.kind == FieldKind::kInts ? FieldKind::kInt : FieldKind::kWord;
+  const Field item = item_of_list(field);
   json values = json::array();
   for (std::size_t i = 0; i < node.items.size(); ++i) {
     DETOL_ASSIGN(json value, scalar(node.items[i], item, fmt::format("{}[{}]", path, i)));
@@ -261,10 +207,11 @@ Result<json> SchemaReader::scalars(const YamlNode& node, const Field& field,
   return values;
 }
 
-Result<json> SchemaReader::named_values(const YamlNode& node, const Field& field, const Field& rule,
+Result<json> SchemaReader::named_values(const YamlNode& node, const Field& field,
                                         const std::string& path) {
   if (node.kind != YamlNode::Kind::kMap || node.entries.empty())
     return source_.error(node.at, mistake_in(field, node, path));
+  const Field rule = value_of_any_name(field.kind);
   json values = json::object();
   Mistakes mistakes;
   for (const YamlEntry& entry : node.entries)
@@ -275,10 +222,7 @@ Result<json> SchemaReader::named_values(const YamlNode& node, const Field& field
 
 Result<json> SchemaReader::named(const YamlNode& node, const Field& field,
                                  const std::string& path) {
-  Field name = field;
-  name.key = "name";
-  name.kind = FieldKind::kWord;
-  name.children = {};
+  const Field name = name_of_named(field);
   if (!field.children.empty()) {
     std::vector<Field> fields(field.children.begin(), field.children.end());
     fields.push_back(name);
@@ -306,9 +250,9 @@ Result<json> SchemaReader::scalar(const YamlNode& node, const Field& field,
 Result<const TypeRow*> SchemaReader::choice_type(const YamlNode& node, const Field& field,
                                                  const std::string& path) {
   const YamlNode& given = node.find("type")->value;
-  DETOL_ASSIGN(const json type, scalar(given, kType, path + ".type"));
-  const TypeRow* row = find_row<TypeRow>(kTypeRows, type.get<std::string>());
-  const std::vector<std::string_view> types = types_for(field.kind);
+  DETOL_ASSIGN(const json type, scalar(given, choice_type_field(), path + ".type"));
+  const TypeRow* row = find_row(choice_types(), type.get<std::string>());
+  const std::vector<std::string_view> types = choice_types_for(field.kind);
   if (std::ranges::find(types, row->name) == types.end()) {
     return source_.error(
         given.at, fmt::format("{} must be {}, which a {} choice cannot be; accepted: {}", path,

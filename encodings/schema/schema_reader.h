@@ -45,7 +45,7 @@ class SchemaReader {
   Result<nlohmann::json> field(const YamlNode& node, const Field& field, const std::string& path);
   Result<nlohmann::json> list(const YamlNode& node, const Field& field, const std::string& path);
   Result<nlohmann::json> scalars(const YamlNode& node, const Field& field, const std::string& path);
-  Result<nlohmann::json> named_values(const YamlNode& node, const Field& field, const Field& rule,
+  Result<nlohmann::json> named_values(const YamlNode& node, const Field& field,
                                       const std::string& path);  // a map of any names
   Result<nlohmann::json> named(const YamlNode& node, const Field& field, const std::string& path);
   Result<nlohmann::json> scalar(const YamlNode& node, const Field& field, const std::string& path);

@@ -1,5 +1,7 @@
 #include "encodings/schema/units.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -37,6 +39,17 @@ std::optional<double> factor_of(const std::array<Unit, N>& units, std::string_vi
   return std::nullopt;
 }
 
+constexpr std::string_view kNumber = "[0-9]+(\\.[0-9]*)?([eE][-+]?[0-9]+)?";
+
+// Returns "s|min|h|d".
+template <std::size_t N>
+std::string either(const std::array<Unit, N>& units) {
+  std::string words;
+  for (const Unit& unit : units)
+    words += fmt::format("{}{}", &unit == units.data() ? "" : "|", unit.word);
+  return words;
+}
+
 }  // namespace
 
 std::optional<double> parse_duration(std::string_view text) {
@@ -61,6 +74,14 @@ std::optional<double> parse_size(std::string_view text) {
   const auto factor = factor_of(kSizes, text);
   if (!factor || !std::isfinite(*number * *factor)) return std::nullopt;
   return *number * *factor;
+}
+
+std::string duration_pattern() {
+  return fmt::format("^({}({}))+$", kNumber, either(kDurations));
+}
+
+std::string size_pattern() {
+  return fmt::format("^{} *({})$", kNumber, either(kSizes));
 }
 
 }  // namespace detol::inline encoding

@@ -76,36 +76,34 @@ class StudyLoader {
  private:
   // Returns the keys of `architecture`: the shared ones, then those of its encoding.
   Result<std::vector<Field>> encoding_fields() {
-    std::vector<Field> fields(architecture_fields().begin(), architecture_fields().end());
     const YamlNode* type = node_at(tree_, {"architecture", "type"});
-    if (type == nullptr || type->kind != YamlNode::Kind::kScalar) return fields;
+    if (type == nullptr || type->kind != YamlNode::Kind::kScalar)
+      return architecture_fields(nullptr);
     const EncodingRow* row = find_row(encodings(), type->scalar);
     if (row == nullptr) {
       return source_.error(type->at, "architecture.type: " + unknown_name("encoding", type->scalar,
                                                                           names_of(encodings())));
     }
     study_.encoding = row->name;
-    fields.insert(fields.end(), row->schema.begin(), row->schema.end());
-    return fields;
+    return architecture_fields(row);
   }
 
   Result<json> read_file_section(SchemaReader& reader) {
-    if (const YamlEntry* function = tree_.find("function"))
-      return read_function_section(reader, function->value);
-    if (tree_.find("table") != nullptr) return read_table_section(reader);
-    for (const char* key : {"command", "external"}) {
-      if (tree_.find(key) != nullptr) return read_untrained_section(reader, key);
-    }
-    return read_with_architecture(reader, study_fields());
+    const std::span<const StudyKind> kinds = study_kinds();
+    const auto own = std::ranges::find_if(kinds, [this](const StudyKind& kind) {
+      return &kind == &study_kinds().back() || tree_.find(kind.section) != nullptr;
+    });
+    if (own->section == "function") return read_function_section(reader, *own);
+    DETOL_TRY(stands_instead(*own));
+    return read_with_architecture(reader, *own);
   }
 
-  // Reads a file that may have an architecture; one without may need parameters.
-  Result<json> read_with_architecture(SchemaReader& reader, std::span<const Field> own,
-                                      bool needs_parameters = false) {
+  // Reads a file that may have an architecture.
+  Result<json> read_with_architecture(SchemaReader& reader, const StudyKind& kind) {
     DETOL_ASSIGN(const std::vector<Field> inner, encoding_fields());
-    std::vector<Field> fields(own.begin(), own.end());
+    std::vector<Field> fields(kind.fields.begin(), kind.fields.end());
     std::ranges::find(fields, "architecture", &Field::key)->children = inner;
-    if (needs_parameters)
+    if (kind.needs_choices)
       std::ranges::find(fields, "parameters", &Field::key)->required = study_.encoding.empty();
     return reader.section(tree_, fields, "");
   }
@@ -119,26 +117,22 @@ class StudyLoader {
     return {};
   }
 
-  Result<json> read_table_section(SchemaReader& reader) {
-    DETOL_TRY(none_of({"data", "training"}, "'table', whose candidates are not trained"));
-    return read_with_architecture(reader, table_study_fields());
+  // Checks that nothing trains beside a table, a command or an external study.
+  Result<void> stands_instead(const StudyKind& kind) {
+    if (&kind == &study_kinds().back()) return {};
+    const std::string_view why =
+        kind.section == "table" ? ", whose candidates are not trained" : ": detol trains nothing";
+    return none_of({"data", "training"}, fmt::format("'{}'{}", kind.section, why));
   }
 
-  Result<json> read_untrained_section(SchemaReader& reader, std::string_view key) {
-    DETOL_TRY(none_of({"data", "training"}, fmt::format("'{}': detol trains nothing", key)));
-    const auto own = key == "command" ? command_study_fields() : external_study_fields();
-    return read_with_architecture(reader, own, /*needs_parameters=*/true);
-  }
-
-  Result<json> read_function_section(SchemaReader& reader, const YamlNode& function) {
+  Result<json> read_function_section(SchemaReader& reader, const StudyKind& kind) {
     DETOL_TRY(none_of({"data", "table", "architecture", "parameters", "training"},
                       "'function', which trains nothing and implies its parameters"));
+    const YamlNode* name = node_at(tree_, {"function", "name"});
     const std::vector<std::string_view> names = names_of(functions());
-    std::vector<Field> inner = {{.key = "name", .required = true, .words = names}};
-    const YamlEntry* name = function.find("name");
-    const FunctionRow* row = find_row(functions(), name == nullptr ? "" : name->value.scalar);
-    if (row != nullptr) inner.insert(inner.end(), row->options.begin(), row->options.end());
-    std::vector<Field> fields(function_study_fields().begin(), function_study_fields().end());
+    const std::vector<Field> inner =
+        function_fields(find_row(functions(), name == nullptr ? "" : name->scalar), names);
+    std::vector<Field> fields(kind.fields.begin(), kind.fields.end());
     std::ranges::find(fields, "function", &Field::key)->children = inner;
     return reader.section(tree_, fields, "");
   }

@@ -4,6 +4,8 @@
 #include <array>
 
 #include "core/table.h"
+#include "encodings/common/encoding.h"
+#include "encodings/study/function.h"
 #include "encodings/study/study_config.h"
 #include "encodings/study/training_settings.h"
 
@@ -255,7 +257,9 @@ std::vector<std::string_view> own_metrics_of(const StudyConfig& config) {
   return {of_task.begin(), of_task.end()};
 }
 
-std::span<const Field> study_fields() {
+namespace {
+
+std::span<const Field> training_study() {
   static const std::array kStudy = {
       kVersion,
       kName,
@@ -272,24 +276,29 @@ std::span<const Field> study_fields() {
   return kStudy;
 }
 
-std::span<const Field> function_study_fields() {
-  return kFunctionStudy;
+}  // namespace
+
+std::span<const StudyKind> study_kinds() {
+  static const std::array kKinds = {StudyKind{"function", kFunctionStudy},
+                                    StudyKind{"table", kTableStudy},
+                                    StudyKind{"command", kCommandStudy, /*needs_choices=*/true},
+                                    StudyKind{"external", kExternalStudy, /*needs_choices=*/true},
+                                    StudyKind{"data", training_study()}};
+  return kKinds;
 }
 
-std::span<const Field> table_study_fields() {
-  return kTableStudy;
+std::vector<Field> architecture_fields(const EncodingRow* encoding) {
+  std::vector<Field> fields(kArchitectureFields.begin(), kArchitectureFields.end());
+  if (encoding != nullptr)
+    fields.insert(fields.end(), encoding->schema.begin(), encoding->schema.end());
+  return fields;
 }
 
-std::span<const Field> command_study_fields() {
-  return kCommandStudy;
-}
-
-std::span<const Field> external_study_fields() {
-  return kExternalStudy;
-}
-
-std::span<const Field> architecture_fields() {
-  return kArchitectureFields;
+std::vector<Field> function_fields(const FunctionRow* function, std::span<const Words> names) {
+  std::vector<Field> fields = {{.key = "name", .required = true, .words = names}};
+  if (function != nullptr)
+    fields.insert(fields.end(), function->options.begin(), function->options.end());
+  return fields;
 }
 
 }  // namespace detol::inline encoding

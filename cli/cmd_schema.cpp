@@ -1,0 +1,41 @@
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "core/file.h"
+#include "core/table.h"
+#include "encodings/study/space_schema.h"
+#include "scheduler/pruners/pruner.h"
+#include "search/searcher.h"
+#include "trainer/data/formats/formats.h"
+
+namespace detol::inline cli {
+namespace {
+
+Result<int> run_schema(const Arguments& arguments) {
+  const std::string text = space_schema({.algorithms = names_of(searchers()),
+                                         .pruners = names_of(pruners()),
+                                         .formats = names_of(formats())})
+                               .dump(1) +
+                           "\n";
+  if (arguments.has("output"))
+    DETOL_TRY(write_file_durably(arguments.text("output"), text));
+  else
+    DETOL_TRY(print_data(text));
+  return 0;
+}
+
+}  // namespace
+
+Command schema_command() {
+  return {
+      .name = "schema",
+      .summary = "print a JSON Schema of the space file, for editors that complete and check it",
+      .options = {{"-o,--output", "FILE", "where to write it; default: standard output"}},
+      .examples =
+          "  detol schema > detol.schema.json\n"
+          "  detol schema -o detol.schema.json",
+      .run = run_schema};
+}
+
+}  // namespace detol::inline cli
