@@ -4,6 +4,7 @@
 #include <set>
 
 #include "cli/commands.h"
+#include "cli/completion.h"
 #include "cli/output.h"
 #include "core/table.h"
 #include "scheduler/pruners/pruner.h"
@@ -166,14 +167,16 @@ std::string fish_script() {
 }
 
 Result<int> run_completion(const Arguments& arguments) {
-  const std::string shell = arguments.text("SHELL");
-  DETOL_TRY(print_data(shell == "bash"  ? bash_script()
-                       : shell == "zsh" ? zsh_script()
-                                        : fish_script()));
+  DETOL_TRY(print_data(completion_script(arguments.text("SHELL"))));
   return 0;
 }
 
 }  // namespace
+
+std::string completion_script(std::string_view shell) {
+  if (shell == "bash") return bash_script();
+  return shell == "zsh" ? zsh_script() : fish_script();
+}
 
 Command completion_command() {
   return {.name = "completion",

@@ -50,7 +50,7 @@ std::span<const Command> commands() {
       predict_command(),      db_check_command(),   db_backup_command(),    db_restore_command(),
       db_recover_command(),   db_vacuum_command(),  db_import_command(),    db_export_command(),
       db_merge_command(),     data_pack_command(),  data_info_command(),    data_inspect_command(),
-      doctor_command(),       bench_command(),      completion_command()};
+      doctor_command(),       bench_command(),      completion_command(),   man_command()};
   return kTable;
 }
 

@@ -138,5 +138,6 @@ Command data_inspect_command();
 Command doctor_command();
 Command bench_command();
 Command completion_command();
+Command man_command();
 
 }  // namespace detol::inline cli

@@ -2,6 +2,9 @@
 
 // The program's exit codes. They depend on an Error's code alone.
 
+#include <array>
+#include <string_view>
+
 #include "core/result.h"
 
 namespace detol::inline core {
@@ -18,6 +21,26 @@ inline constexpr int kExitFailures = 8;        // too many failures to continue
 inline constexpr int kExitIncomplete = 69;     // this machine lacks what a search needs
 inline constexpr int kExitResumable = 75;      // stopped on request; `detol resume` continues
 inline constexpr int kExitSecondSignal = 130;  // stopped at once
+
+struct ExitCodeRow {
+  int code;
+  std::string_view meaning;  // for the manual
+};
+
+inline constexpr std::array kExitCodes = {
+    ExitCodeRow{kExitDone, "done"},
+    ExitCodeRow{kExitInternal, "internal error"},
+    ExitCodeRow{kExitUsage, "wrong words on the command line"},
+    ExitCodeRow{kExitInput, "a bad, missing or unreadable space file, configuration or data set"},
+    ExitCodeRow{kExitStudy, "the study is missing, or exists already"},
+    ExitCodeRow{kExitStorage, "the knowledge base is unwritable, corrupt, locked or newer"},
+    ExitCodeRow{kExitEmpty, "there is nothing to show"},
+    ExitCodeRow{kExitExport, "an export or its verification failed"},
+    ExitCodeRow{kExitFailures, "too many failures to continue"},
+    ExitCodeRow{kExitIncomplete, "this machine lacks what detol needs"},
+    ExitCodeRow{kExitResumable, "stopped on request; detol resume continues"},
+    ExitCodeRow{kExitSecondSignal, "stopped at once, by a second signal"},
+};
 
 constexpr int exit_code_of(ErrorCode code) {
   switch (code) {

@@ -15,6 +15,11 @@ function(run)
 endfunction()
 
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
+foreach(file man/man1/detol.1 man/man1/detol-search.1 bash-completion/completions/detol)
+  if(NOT EXISTS ${prefix}/share/${file})
+    message(FATAL_ERROR "the installation lacks share/${file}")
+  endif()
+endforeach()
 file(MAKE_DIRECTORY ${consumer}/programs)
 run(awk [[
 /^```cpp/ {
