@@ -162,14 +162,19 @@ Command ask_command() {
       .name = "ask",
       .summary = "ask a study for trials to evaluate yourself, as JSON",
       .options = with_space_options(
-          {{"STUDY", "", "its name; with a space it is begun if there is none"},
-           {"-n,--count", "N", "so many trials, as a list"},
-           {"--params", "JSON", "a trial of this candidate"},
+          {{"STUDY", "",
+            "its name; with a space it is begun if there is none; default: that of --space, else "
+            "study"},
+           {"-n,--count", "N", "so many trials, as a list; default: one"},
+           {"--params", "JSON", "a trial of this candidate; default: what the algorithm proposes"},
            {"--serve", "", "answer lines of JSON until the standard input ends"},
-           {"--budget", "B", "stop after this much time or trials; +B adds to it"},
+           {"--budget", "B",
+            "stop after this much time or trials; +B adds to it; default: that of the space file, "
+            "else no limit"},
            {"--algorithm", "NAME", "the search algorithm; default: that of the space file"},
            {"--pruner", "NAME", "early stopping of weak trials; default: that of the space file"},
-           {"--seed", "S", "the seed of every random choice"},
+           {"--seed", "S",
+            "the seed of every random choice; default: that of the space file, else 0"},
            {"--set", "KEY=VALUE", "change a key of the space file", Option::kRepeated}}),
       .examples =
           "  detol ask bread --param 'oven=float(150,250)' --param 'hours=int(1,24)' "

@@ -52,7 +52,8 @@ Command best_command() {
   return {.name = "best",
           .summary = "show the best trial of a study, or the best N",
           .options = {{"STUDY", "", "its name; default: the newest study"},
-                      {"--top", "N", "the best N, as a list"}},
+                      {"--top", "N",
+                       "the best N, as a list; default: the best, with all that is known of it"}},
           .examples =
               "  detol best fashion-cnn\n"
               "  detol best fashion-cnn --top 5 -f json",

@@ -144,15 +144,18 @@ Command db_check_command() {
 }
 
 Command db_backup_command() {
-  return {.name = "db backup",
-          .summary = "copy the knowledge base to a file and verify it, also while a search runs",
-          .options = {{"FILE", "", "where to; default <storage>.backup, with --keep 3"},
-                      {"--keep", "N", "keep the N newest: FILE, FILE.1, FILE.2, ..."},
-                      {"--force", "", "replace FILE if it exists"}},
-          .examples =
-              "  detol db backup\n"
-              "  detol db backup /backup/detol.db --keep 7",
-          .run = run_backup};
+  return {
+      .name = "db backup",
+      .summary = "copy the knowledge base to a file and verify it, also while a search runs",
+      .options =
+          {{"FILE", "", "where to; default <storage>.backup, with --keep 3"},
+           {"--keep", "N",
+            "keep the N newest: FILE, FILE.1, FILE.2, ...; default: FILE alone, which must be new"},
+           {"--force", "", "replace FILE if it exists"}},
+      .examples =
+          "  detol db backup\n"
+          "  detol db backup /backup/detol.db --keep 7",
+      .run = run_backup};
 }
 
 Command db_restore_command() {

@@ -198,7 +198,7 @@ Command db_import_command() {
                    Option::kRequired},
                   {"--space", "FILE", "the space file that the trials are of", Option::kRequired},
                   {"--study", "NAME", "the new study's name", Option::kRequired},
-                  {"--from", "STUDY", "the study to import, if FILE has several"},
+                  {"--from", "STUDY", "the study to import; default: the only one of FILE"},
                   {"--metric", "NAME",
                    "the objective that FILE's `value`, or Optuna's intermediate values, are; "
                    "default: the first"},

@@ -161,7 +161,9 @@ Command explore_command() {
               {"--budget", "B", "for all data sets together; each gets the same share",
                Option::kRequired},
               {"--study", "NAME", "what the studies' names begin with; default: the file's"},
-              {"--seed", "S", "the same candidates follow from it on every data set"},
+              {"--seed", "S",
+               "the same candidates follow from it on every data set; default: that of the space "
+               "file, else 0"},
               {"--set", "KEY=VALUE", "change a key of the space file", Option::kRepeated},
               {"--dry-run", "", "check everything, say what would run, create nothing"},
           }),

@@ -206,7 +206,7 @@ Command export_command() {
           .summary = "write a found network with its weights for other tools",
           .options = {{"STUDY", "", "its name; default: the newest study"},
                       {"--trial", "best|ID|pareto", "which; default: best"},
-                      {"--model", "N", "a model (v_models) instead of a trial"},
+                      {"--model", "N", "a model (v_models) instead of a trial; default: --trial"},
                       {"--to", "FORMAT", "what to write", Option::kRequired, words_of_to()},
                       {"-o,--output", "DIR", "into that folder; default: here"},
                       {"--raw", "", "ONNX without what prepares the data and names the classes"},

@@ -48,8 +48,8 @@ Command importance_command() {
           .options = {{"STUDY", "", "its name; default: the newest study"},
                       {"--metric", "NAME",
                        "for another metric; smaller is better unless it is an "
-                       "objective"},
-                      {"--top", "N", "only the N most important"}},
+                       "objective; default: the first objective"},
+                      {"--top", "N", "only the N most important; default: all"}},
           .examples =
               "  detol importance fashion-cnn\n"
               "  detol importance fashion-cnn --metric val_loss --top 5 -f csv",

@@ -62,9 +62,11 @@ Command predict_command() {
           .options = {{"MODEL", "", "an exported .onnx or .safetensors file, or a study's name",
                        Option::kRequired},
                       {"--data", "PATH",
-                       "a CSV file, a picture, a folder of pictures, a .npy or IDX file"},
+                       "a CSV file, a picture, a folder of pictures, a .npy or IDX file; default: "
+                       "none, with --serve alone"},
                       {"--trial", "best|ID", "of a study; default: best"},
-                      {"--model", "N", "of a study: a model (v_models) instead of a trial"},
+                      {"--model", "N",
+                       "of a study: a model (v_models) instead of a trial; default: --trial"},
                       {"--device",
                        "NAME",
                        "auto, cpu or cuda; default: what trained the study, for "

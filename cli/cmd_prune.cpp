@@ -65,7 +65,7 @@ Command prune_command() {
       .summary = "remove the channels of a network that matter least, train it on, and test it",
       .options = {{"STUDY", "", "its name (detol studies)", Option::kRequired},
                   {"--trial", "best|ID", "which; default: best"},
-                  {"--model", "N", "a model instead of a trial"},
+                  {"--model", "N", "a model (v_models) instead of a trial; default: --trial"},
                   {"--to", "WHAT=FRACTION",
                    "how much of its params, flops or latency is left: flops=0.5",
                    Option::kRequired},

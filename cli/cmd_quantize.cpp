@@ -71,7 +71,7 @@ Command quantize_command() {
           .summary = "round a trained network to eight bits, and test it",
           .options = {{"STUDY", "", "its name (detol studies)", Option::kRequired},
                       {"--trial", "best|ID", "which; default: best"},
-                      {"--model", "N", "a model instead of a trial"},
+                      {"--model", "N", "a model (v_models) instead of a trial; default: --trial"},
                       {"--images", "N",
                        "training images that show the ranges of tensors; default: 512"}},
           .examples =

@@ -74,21 +74,22 @@ std::string query_notes() {
 }  // namespace
 
 Command query_command() {
-  return {.name = "query",
-          .summary = "read-only SQL over the knowledge base",
-          .options = {{"SQL", "", "one SELECT; - reads it from standard input"},
-                      {"--file", "FILE", "reads it from a file"},
-                      {"--limit", "ROWS",
-                       "the first so many rows; without it more than 1000000 "
-                       "are refused"},
-                      {"--timeout", "DURATION", "how long to look for them; default 60s"},
-                      {"--memory", "SIZE", "what that may take; default 512MB"}},
-          .examples =
-              "  detol query \"SELECT state, count(*) AS n FROM v_trials GROUP BY state\"\n"
-              "  detol query --file question.sql\n"
-              "  detol query -f csv --limit 20000000 --memory 16GB \"SELECT * FROM v_metrics\"",
-          .run = run_query,
-          .notes = query_notes};
+  return {
+      .name = "query",
+      .summary = "read-only SQL over the knowledge base",
+      .options = {{"SQL", "",
+                   "one SELECT; - reads it from standard input; default: that of --file"},
+                  {"--file", "FILE", "reads it from a file; default: the argument SQL"},
+                  {"--limit", "ROWS",
+                   "the first so many rows; default: all, of which more than 1000000 are refused"},
+                  {"--timeout", "DURATION", "how long to look for them; default 60s"},
+                  {"--memory", "SIZE", "what that may take; default 512MB"}},
+      .examples =
+          "  detol query \"SELECT state, count(*) AS n FROM v_trials GROUP BY state\"\n"
+          "  detol query --file question.sql\n"
+          "  detol query -f csv --limit 20000000 --memory 16GB \"SELECT * FROM v_metrics\"",
+      .run = run_query,
+      .notes = query_notes};
 }
 
 }  // namespace detol::inline cli

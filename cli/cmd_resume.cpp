@@ -92,20 +92,21 @@ Result<int> run_resume(const Arguments& arguments) {
 }  // namespace
 
 Command resume_command() {
-  return {.name = "resume",
-          .summary = "resume a study that was stopped or killed, or give it more budget",
-          .options = with_run_options({
-              {"STUDY", "", "its name (detol studies)", Option::kRequired},
-              {"--budget", "B|+B", "the new total, or +B to add B to it"},
-              {"--set", "KEY=VALUE", "a wider range, or more choices: parameters.lr.high=0.5",
-               Option::kRepeated},
-              {"--retry-failed", "", "run trials that crashed or timed out again"},
-          }),
-          .examples =
-              "  detol resume fashion-cnn\n"
-              "  detol resume fashion-cnn --budget +1cpu-h\n"
-              "  detol resume fashion-cnn --set parameters.lr.high=0.5 --budget +1cpu-h",
-          .run = run_resume};
+  return {
+      .name = "resume",
+      .summary = "resume a study that was stopped or killed, or give it more budget",
+      .options = with_run_options({
+          {"STUDY", "", "its name (detol studies)", Option::kRequired},
+          {"--budget", "B|+B", "the new total, or +B to add B to it; default: the total as it was"},
+          {"--set", "KEY=VALUE", "a wider range, or more choices: parameters.lr.high=0.5",
+           Option::kRepeated},
+          {"--retry-failed", "", "run trials that crashed or timed out again"},
+      }),
+      .examples =
+          "  detol resume fashion-cnn\n"
+          "  detol resume fashion-cnn --budget +1cpu-h\n"
+          "  detol resume fashion-cnn --set parameters.lr.high=0.5 --budget +1cpu-h",
+      .run = run_resume};
 }
 
 }  // namespace detol::inline cli

@@ -191,11 +191,12 @@ Command status_command() {
 }
 
 Command studies_command() {
-  return {.name = "studies",
-          .summary = "list the studies of the knowledge base and who runs them",
-          .options = {{"--tag", "WORD", "only those with that tag (detol study tag)"}},
-          .examples = "  detol studies\n  detol studies --storage /data/detol.db -f csv",
-          .run = run_studies};
+  return {
+      .name = "studies",
+      .summary = "list the studies of the knowledge base and who runs them",
+      .options = {{"--tag", "WORD", "only those with that tag (detol study tag); default: all"}},
+      .examples = "  detol studies\n  detol studies --storage /data/detol.db -f csv",
+      .run = run_studies};
 }
 
 }  // namespace detol::inline cli

@@ -135,7 +135,7 @@ Command test_command() {
           .summary = "show the test metrics of the weights that were scored",
           .options = {{"STUDY", "", "its name; default: the newest study"},
                       {"--trial", "best|ID|pareto", "which; default: best"},
-                      {"--model", "N", "a model (v_models) instead of a trial"},
+                      {"--model", "N", "a model (v_models) instead of a trial; default: --trial"},
                       threshold_option()},
           .examples =
               "  detol test fashion-cnn\n"

@@ -51,23 +51,28 @@ Result<int> list_trials(const Arguments& arguments) {
 }  // namespace
 
 Command trials_command() {
-  return {.name = "trials",
-          .summary = "list a study's trials",
-          .options = {{"STUDY", "", "its name; default: the newest study"},
-                      {"--state",
-                       "STATE",
-                       "only those in that state",
-                       Option::kOptional,
-                       {kTrialStates.begin(), kTrialStates.end()}},
-                      {"--tag", "WORD", "only those with that tag (detol trial --tag)"},
-                      {"--where", "EXPR", "only those for which this SQL expression holds"},
-                      {"--sort", "METRIC", "a metric, best first, or a parameter, smallest first"},
-                      {"--top", "N", "only the first N; best first unless sorted otherwise"}},
-          .examples =
-              "  detol trials fashion-cnn --top 10\n"
-              "  detol trials fashion-cnn --state PRUNED --sort epochs\n"
-              "  detol trials fashion-cnn --where 'lr < 0.01 AND params < 1e5' -f csv",
-          .run = list_trials};
+  return {
+      .name = "trials",
+      .summary = "list a study's trials",
+      .options = {{"STUDY", "", "its name; default: the newest study"},
+                  {"--state",
+                   "STATE",
+                   "only those in that state; default: all",
+                   Option::kOptional,
+                   {kTrialStates.begin(), kTrialStates.end()}},
+                  {"--tag", "WORD", "only those with that tag (detol trial --tag); default: all"},
+                  {"--where", "EXPR",
+                   "only those for which this SQL expression holds; default: all"},
+                  {"--sort", "METRIC",
+                   "a metric, best first, or a parameter, smallest first; default: by number; with "
+                   "--top best first"},
+                  {"--top", "N",
+                   "only the first N, best first unless sorted otherwise; default: all"}},
+      .examples =
+          "  detol trials fashion-cnn --top 10\n"
+          "  detol trials fashion-cnn --state PRUNED --sort epochs\n"
+          "  detol trials fashion-cnn --where 'lr < 0.01 AND params < 1e5' -f csv",
+      .run = list_trials};
 }
 
 }  // namespace detol::inline cli

@@ -45,13 +45,13 @@ Command worker_command() {
       .options = {{"--join", "STUDY", "the study whose search to join", Option::kRequired},
                   {"-j,--workers", "N|auto",
                    "workers; auto: as many as this machine's GPUs or cores have room for, one "
-                   "in a step of Slurm or an MPI job"},
+                   "in a step of Slurm or an MPI job; default: auto"},
                   {"--group-size", "G|auto",
                    "processes of each worker; auto: as many as the search's, and others only where "
-                   "training.deterministic is false"},
+                   "training.deterministic is false; default: auto"},
                   {"--device",
                    "DEVICE",
-                   "what trains; auto: what the search trains on",
+                   "what trains; auto: what the search trains on; default: auto",
                    Option::kOptional,
                    {"auto", "cpu", "cuda"}}},
       .examples =

@@ -90,13 +90,13 @@ Result<void> set_network(const Rows& trials, Retraining& work) {
 
 Option workers_option() {
   return {"-j,--workers", "N|auto",
-          "models that are trained at a time; auto: one on each core or GPU"};
+          "models that are trained at a time; auto: one on each core or GPU; default: auto"};
 }
 
 Option device_option() {
   return {"--device",
           "DEVICE",
-          "what trains; auto: what trained the study",
+          "what trains; auto: what trained the study; default: auto",
           Option::kOptional,
           {"auto", "cpu", "cuda"}};
 }

@@ -40,11 +40,26 @@ bool takes_program(const std::vector<std::string>& words) {
          std::ranges::find(command->options, kProgram, &Option::name) != command->options.end();
 }
 
+// Breaks the help of an option into lines that end at column 80; CLI11 indents them by 30.
+std::string wrapped(const std::string& text) {
+  constexpr std::size_t kWidth = 50;
+  std::string lines;
+  std::size_t length = 0;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const bool is_full = length > 0 && length + 1 + word.size() > kWidth;
+    if (!lines.empty()) lines += is_full ? '\n' : ' ';
+    length = is_full ? word.size() : length + word.size() + (length > 0 ? 1 : 0);
+    lines += word;
+  }
+  return lines;
+}
+
 void add_option(CLI::App& app, const Option& option, std::list<Slot>& slots) {
   Slot& slot = slots.emplace_back(Slot{&option, nullptr, {}});
   std::string text(option.help);
   if (!option.words.empty()) text += fmt::format(" ({})", fmt::join(option.words, ", "));
-  const std::string help = text;  // const: CLI11 would bind a mutable one as a variable
+  const std::string help = wrapped(text);  // const: CLI11 would bind a mutable one as a variable
   if (option.is_switch()) {
     slot.parsed = app.add_flag(std::string(option.name), help);
     return;

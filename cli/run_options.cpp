@@ -63,13 +63,14 @@ std::vector<Option> with_run_options(std::vector<Option> own) {
       {"-j,--workers", "N|auto",
        "workers, each a group of processes; auto: as many as the cores have room for; 0: only "
        "those "
-       "that join (detol worker) train"},
+       "that join (detol worker) train; default: that of the space file, else auto"},
       {"--group-size", "G|auto",
        "processes that train one trial together; auto: 1, or what measured times advise where "
-       "training.deterministic is false"},
+       "training.deterministic is false; default: that of the space file, else auto"},
       {"--device",
        "DEVICE",
-       "what trains; auto: what a resumed study began with, else GPUs if there are any",
+       "what trains; auto: what a resumed study began with, else GPUs if there are any; default: "
+       "auto",
        Option::kOptional,
        {"auto", "cpu", "cuda"}},
       {"--launcher",
@@ -78,15 +79,17 @@ std::vector<Option> with_run_options(std::vector<Option> own) {
        "ssh; default: mpirun if there is one, else this program",
        Option::kOptional,
        {"local", "mpi", "slurm", "ssh"}},
-      {"--hosts", "A,B:N", "for --launcher ssh: where workers are started, N of them on one host"},
-      {"--ssh", "PROGRAM", "for --launcher ssh: started as PROGRAM HOST WORD..., instead of ssh"},
+      {"--hosts", "A,B:N",
+       "for --launcher ssh: where workers are started, N of them on one host; default: none; N: 1"},
+      {"--ssh", "PROGRAM", "for --launcher ssh: started as PROGRAM HOST WORD...; default: ssh"},
       {"--listen",
        "WHERE",
        "from where workers may join: from this machine, or from every one that sees the storage; "
        "default: loopback",
        Option::kOptional,
        {"loopback", "network"}},
-      {"--target", "METRIC>=V", "end the study when a trial gets there (or METRIC<=V)"},
+      {"--target", "METRIC>=V",
+       "end the study when a trial gets there (or METRIC<=V); default: none"},
       {"--progress",
        "MODE",
        "on stderr; auto: a live view on a terminal, else plain: a line every ten seconds; events: "

@@ -105,10 +105,12 @@ std::string search_notes() {
 
 std::vector<Option> with_study_options(std::vector<Option> own) {
   const std::vector<Option> shared = {
-      {"--budget", "B", "stop after this much time, compute or trials"},
+      {"--budget", "B",
+       "stop after this much time, compute or trials; default: that of the space file, else no "
+       "limit"},
       {"--algorithm", "NAME", "the search algorithm; default: that of the space file"},
       {"--pruner", "NAME", "early stopping of weak trials; default: that of the space file"},
-      {"--seed", "S", "the seed of every random choice"},
+      {"--seed", "S", "the seed of every random choice; default: that of the space file, else 0"},
       {"--set", "KEY=VALUE", "change a key of the space file", Option::kRepeated},
       {"--if-exists",
        "WHAT",

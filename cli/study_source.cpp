@@ -21,7 +21,7 @@ Error of_flags(Error error) {
 
 std::vector<Option> with_space_options(std::vector<Option> own) {
   const std::vector<Option> shared = {
-      {"--space", "FILE", "a space file instead of the next three"},
+      {"--space", "FILE", "a space file instead of the next three; default: a space of those"},
       {"--param", "NAME=RANGE", "such as lr=log(1e-5,1e-1), n=int(1,8), opt=choice(sgd,adam)",
        Option::kRepeated},
       {"--metric", "NAME:minimize", "what is reported; or NAME:maximize", Option::kRepeated},

@@ -1,6 +1,9 @@
 #include "cli/parse.h"
 
 #include <cstdlib>
+#include <map>
+#include <set>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -58,7 +61,8 @@ TEST(Parse, SaysInOneLineWhatIsWrongAndWhatWasMeant) {
       {{"search", "my.yaml"}, "unexpected argument 'my.yaml'; did you mean --space my.yaml?"},
       {{"search", "--trials", "20"}, "search has no option '--trials'; write --budget 20trials"},
       {{"run"}, "unknown command 'run'; write search;"},
-      {{"trials", "s", "--state", "FAILED"}, "--state: unknown value 'FAILED'; did you mean 'FAIL'?"},
+      {{"trials", "s", "--state", "FAILED"},
+       "--state: unknown value 'FAILED'; did you mean 'FAIL'?"},
       {{"trials", "s", "--top"}, "--top needs a value, N: only the first N"},
       {{"studies", "-f", "yaml"}, "--format: unknown value 'yaml'; known: table, json, jsonl, csv"},
       {{"studies", "--storage", ""}, "--storage is empty"},
@@ -144,6 +148,45 @@ TEST(Parse, AStudyMayHaveTheNameOfACommand) {
   EXPECT_EQ(call->arguments.text("NAME"), "db");
   EXPECT_EQ(call->arguments.text("NEW"), "study");
   EXPECT_TRUE(call->arguments.globals.quiet);
+}
+
+// Options whose absence is not a choice of detol's: one of a command's several must be given, or
+// what they do is then not done.
+bool has_no_default(const Command& command, const Option& option) {
+  static const std::map<std::string_view, std::set<std::string_view>> kWithout = {
+      {"tune", {"COMMAND"}},
+      {"new", {"NAME", "from"}},
+      {"tell", {"value", "values", "step", "failed"}},
+      {"trial", {"note"}}};
+  const auto known = kWithout.find(command.name);
+  return known != kWithout.end() && known->second.contains(option.key());
+}
+
+TEST(Help, SaysTheDefaultOfEveryOptionThatHasOne) {
+  const auto says = [](const Option& option) {
+    return option.is_switch() || option.arity != Option::kOptional ||
+           option.help.find("default") != std::string_view::npos;
+  };
+  for (const Option& option : global_options()) EXPECT_TRUE(says(option)) << option.name;
+  for (const Command& command : commands()) {
+    for (const Option& option : command.options)
+      EXPECT_NE(says(option), has_no_default(command, option)) << command.name << option.name;
+  }
+}
+
+TEST(Help, KeepsOptionsWithinEightyColumns) {
+  for (const Command& command : commands()) {
+    std::vector<std::string> words;
+    std::istringstream name{std::string(command.name)};
+    for (std::string word; name >> word;) words.push_back(word);
+    words.emplace_back("--help");
+    const auto call = parse(words);
+    ASSERT_TRUE(call) << command.name;
+    const std::string options =
+        call->text.substr(0, call->text.find("\n\n", call->text.find("Options:")));
+    std::istringstream lines(options.substr(options.find('\n') + 1));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+  }
 }
 
 }  // namespace
