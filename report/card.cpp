@@ -116,8 +116,8 @@ std::string versions_text(const ReportSource& source) {
   return fmt::format("{} (this report: {})", fmt::join(versions, ", "), source.version);
 }
 
-std::string ended_text(const ReportSource& source) {
-  const double last_s = last_moment(source);
+std::string ended_text(const ReportSource& source, const Trials& trials) {
+  const double last_s = last_moment(source, trials);
   if (source.study.state == StudyPhase::kRunning)
     return fmt::format("not over; last event {}", moment_text(last_s));
   return fmt::format("{} ({})", moment_text(last_s),
@@ -193,15 +193,17 @@ Json spread_row(std::string what, const std::vector<double>& values) {
 // retrained models: mean and standard deviation.
 Json spreads(const ReportSource& source, const Trials& trials) {
   constexpr std::size_t kMostRows = 20;
-  std::map<std::string, std::vector<const ShownTrial*>> by_candidate;
-  for (const ShownTrial& trial : trials) {
-    if (trial.is_scored && !trial.attempts.empty())
-      by_candidate[trial.arch_hash +
-                   trial.params.dump(-1, ' ', false, Json::error_handler_t::replace)]
-          .push_back(&trial);
-  }
+  std::vector<const ShownTrial*> measured;
+  for (const ShownTrial& trial : trials)
+    if (trial.is_scored && !trial.attempts.empty()) measured.push_back(&trial);
+  std::ranges::stable_sort(measured, {}, &ShownTrial::candidate);
   Json rows = Json::array();
-  for (const auto& [key, group] : by_candidate) {
+  for (auto first = measured.begin(); first != measured.end();) {
+    const auto end = std::find_if(first, measured.end(), [&](const ShownTrial* trial) {
+      return trial->candidate != (*first)->candidate;
+    });
+    const std::span group(first, end);
+    first = end;
     std::vector<double> values;
     std::vector<std::string> numbers;
     for (const ShownTrial* trial : group) {
@@ -229,18 +231,6 @@ Json spreads(const ReportSource& source, const Trials& trials) {
 }
 
 }  // namespace
-
-double last_moment(const ReportSource& source) {
-  double last_s = source.study.created_s;
-  const auto later = [&](double at_s) { last_s = std::max(last_s, at_s); };
-  for (const Event& event : source.events) {
-    if (const auto* asked = std::get_if<event::Asked>(&event)) later(asked->at_s);
-    if (const auto* started = std::get_if<event::Started>(&event)) later(started->at_s);
-    if (const auto* told = std::get_if<event::Told>(&event)) later(told->at_s);
-    if (const auto* state = std::get_if<event::StudyState>(&event)) later(state->at_s);
-  }
-  return last_s;
-}
 
 Spent spent_by(const ReportSource& source, const Trials& trials) {
   Spent spent;
@@ -276,7 +266,7 @@ Json study_card(const ReportSource& source, const Trials& trials) {
   add("Used", used_text(source, trials));
   add("Machines", machines_text(source));
   add("Started", moment_text(source.study.created_s));
-  add("Finished", ended_text(source));
+  add("Finished", ended_text(source, trials));
   add("detol", versions_text(source));
   add("Tags", fmt::format("{}", fmt::join(own.tags, ", ")));
   add("Note", own.note);

@@ -7,9 +7,6 @@
 
 namespace detol::inline report {
 
-// Returns when the last event with a time happened, seconds since 1970.
-double last_moment(const ReportSource& source);
-
 // Returns what the study has used; the times are those of its last accounting.
 Spent spent_by(const ReportSource& source, const std::vector<ShownTrial>& trials);
 

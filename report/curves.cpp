@@ -59,7 +59,7 @@ Json learning_curves(const ReportSource& source, const Trials& trials) {
   if (curves.empty()) return {{"why", "No trial has reported a number yet."}};
   if (!has_length)
     return {{"why", "Every trial reported once, so that there are no curves to draw."}};
-  const auto count = std::ranges::count_if(trials, [](const auto& t) { return !t.curve.empty(); });
+  const auto count = std::ranges::count_if(trials, [](const auto& t) { return t.epochs > 0; });
   return {{"curves", curves},
           {"of", count},
           {"pruner", source.config.pruner.name},

@@ -134,6 +134,14 @@ Json history(const ReportSource& source, const Trials& trials) {
           {"by_end", history_in(trials, by_end(trials), direction, t0_s)}};
 }
 
+std::vector<std::size_t> pareto_trials(const ReportSource& source, const Trials& trials) {
+  if (source.study.objectives.size() < 2) return {};
+  std::vector<std::size_t> positions, front;
+  const std::vector<Losses> points = losses_of(source, trials, positions);
+  for (const std::size_t place : nondominated(points)) front.push_back(positions[place]);
+  return front;
+}
+
 Json pareto_front(const ReportSource& source, const Trials& trials) {
   if (source.study.objectives.size() < 2) return {};
   std::vector<std::size_t> positions;

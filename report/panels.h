@@ -5,12 +5,17 @@
 
 #include <vector>
 
+#include "report/live_trials.h"
 #include "report/source.h"
 #include "report/trials.h"
 
 namespace detol::inline report {
 
 using Trials = std::vector<ShownTrial>;
+
+// Returns the model (report.h) of all trials, where those that are drawn one by one, with their
+// choices, are `some` of them. REQUIRES: trials[i].trial == i.
+Json model_with(const ReportSource& source, const Trials& trials, const Trials& some);
 
 // Returns null for a number that is not finite, which JSON cannot say.
 Json number_or_null(double number);
@@ -24,9 +29,9 @@ Json what_it_lacks(const ReportSource& source, const Trials& trials);
 // best is that of all trials so far, null before the first. At most about 3,000 trials each.
 Json history(const ReportSource& source, const Trials& trials);
 
-// {"front": positions of the Pareto set, "reference", "volume": {"trial", "volume"}}: the
-// hypervolume of the first trials up to each number, below the worst value of each objective. Null
-// with one objective.
+// {"front": numbers of the trials of the Pareto set, "reference", "volume": {"trial", "volume"}}:
+// the hypervolume of the first trials up to each number, below the worst value of each objective.
+// Null with one objective.
 Json pareto_front(const ReportSource& source, const Trials& trials);
 
 // choices.cpp: each choice of the space with its value in every trial, null where it is inactive;
@@ -54,6 +59,14 @@ Json networks(const ReportSource& source, const Trials& trials);
 // empty line where the other list has more.
 std::vector<std::pair<std::string, std::string>> differing_lines(const std::vector<std::string>& a,
                                                                  const std::vector<std::string>& b);
+
+// Returns the positions of the Pareto set, ascending; none with one objective.
+std::vector<std::size_t> pareto_trials(const ReportSource& source, const Trials& trials);
+
+// trial_page.cpp: the positions of the trials of a page, in its order, of `matching` on all pages.
+// A page behind the last one is the last one.
+std::vector<std::size_t> page_of_trials(const ReportSource& source, const Trials& trials,
+                                        const TrialQuery& query, std::size_t& matching);
 
 // columns.cpp: every trial, a column for each property.
 Json trial_columns(const ReportSource& source, const Trials& trials);

@@ -4,8 +4,7 @@
 
 namespace detol::inline report {
 
-nlohmann::ordered_json model_of(const ReportSource& source) {
-  const Trials trials = shown_trials(source);
+Json model_with(const ReportSource& source, const Trials& trials, const Trials& some) {
   Json objectives = Json::array();
   for (const Objective& objective : source.study.objectives)
     objectives.push_back(
@@ -14,19 +13,25 @@ nlohmann::ordered_json model_of(const ReportSource& source) {
   return {{"study", source.study.name},
           {"objectives", objectives},
           {"made_s", source.now_s},
+          {"count", trials.size()},
           {"card", study_card(source, trials)},
           {"found", what_was_found(source, trials)},
           {"lacks", what_it_lacks(source, trials)},
           {"history", history(source, trials)},
           {"pareto", pareto_front(source, trials)},
-          {"parameters", parameters(source, trials)},
+          {"parameters", parameters(source, some)},
           {"importance", importances(source)},
           {"curves", learning_curves(source, trials)},
           {"workers", workers(source, trials)},
           {"budget", budget_left(source, trials)},
           {"credit", credit(source, trials)},
           {"networks", networks(source, trials)},
-          {"trials", trial_columns(source, trials)}};
+          {"trials", trial_columns(source, some)}};
+}
+
+nlohmann::ordered_json model_of(const ReportSource& source) {
+  const Trials trials = shown_trials(source);
+  return model_with(source, trials, trials);
 }
 
 }  // namespace detol::inline report

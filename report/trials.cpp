@@ -5,6 +5,8 @@
 #include <limits>
 #include <unordered_map>
 
+#include "core/hash.h"
+
 namespace detol::inline report {
 namespace {
 
@@ -66,15 +68,15 @@ std::vector<double> values_in(const Json& metrics, std::span<const Objective> ob
   return values;
 }
 
-ShownTrial trial_in(const RowReader& row, std::span<const Objective> objectives) {
+ShownTrial trial_in(const RowReader& row, std::span<const Objective> objectives, bool has_params) {
   ShownTrial trial{.trial = static_cast<TrialId>(row.number("trial")),
                    .state = row.text("state"),
                    .failure = row.text("failure"),
                    .reason = row.text("reason"),
                    .algorithm = row.text("algorithm"),
-                   .arch_hash = row.text("arch_hash"),
+                   .candidate = hash64(row.text("params_json"), hash64(row.text("arch_hash"))),
                    .values = values_in(row.object("values_json"), objectives),
-                   .params = row.object("params_json"),
+                   .params = has_params ? row.object("params_json") : Json(),
                    .params_count = row.number("params"),
                    .flops = row.number("flops"),
                    .epochs = zero_if_unknown(row.number("epochs")),
@@ -140,18 +142,38 @@ class EventReader {
 
 }  // namespace
 
-std::vector<ShownTrial> shown_trials(const ReportSource& source) {
+std::vector<ShownTrial> trials_in(const Rows& rows, std::span<const Objective> objectives,
+                                  bool has_params) {
   std::vector<ShownTrial> trials;
-  trials.reserve(source.trials.rows.size());
-  RowReader row(source.trials);
-  for (std::size_t i = 0; i < source.trials.rows.size(); ++i) {
+  trials.reserve(rows.rows.size());
+  RowReader row(rows);
+  for (std::size_t i = 0; i < rows.rows.size(); ++i) {
     row.at(i);
-    trials.push_back(trial_in(row, source.study.objectives));
+    trials.push_back(trial_in(row, objectives, has_params));
   }
+  return trials;
+}
+
+std::vector<ShownTrial> shown_trials(const ReportSource& source) {
+  std::vector<ShownTrial> trials = trials_in(source.trials, source.study.objectives, true);
   const auto& objectives = source.study.objectives;
   EventReader reader(trials, objectives.empty() ? nullptr : &objectives.front());
   for (const Event& event : source.events) std::visit(reader, event);
   return trials;
+}
+
+double last_moment(const ReportSource& source, const std::vector<ShownTrial>& trials) {
+  double last_s = source.study.created_s;
+  const auto later = [&](double at_s) { last_s = std::max(last_s, at_s); };
+  for (const Event& event : source.events) {
+    if (const auto* asked = std::get_if<event::Asked>(&event)) later(asked->at_s);
+    if (const auto* state = std::get_if<event::StudyState>(&event)) later(state->at_s);
+  }
+  for (const ShownTrial& trial : trials) {
+    if (!trial.attempts.empty()) later(trial.attempts.back().from_s);
+    if (trial.finished_s) later(*trial.finished_s);
+  }
+  return last_s;
 }
 
 std::vector<std::size_t> ranked(const ReportSource& source, const std::vector<ShownTrial>& trials) {

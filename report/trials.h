@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,9 @@ struct ShownPoint {
 
 struct ShownTrial {
   TrialId trial = 0;
-  std::string state, failure, reason, algorithm, arch_hash;
-  std::vector<double> values;  // one per objective; NaN where it is unknown
+  std::string state, failure, reason, algorithm;
+  std::uint64_t candidate = 0;  // equal for trials of one network with the same choices
+  std::vector<double> values;   // one per objective; NaN where it is unknown
   Json params;
   double params_count = 0, flops = 0;  // of the network; NaN: unknown
   double epochs = 0;
@@ -39,8 +41,16 @@ struct ShownTrial {
   std::vector<ShownPoint> curve;
 };
 
+// Returns the trial of each row of v_trials, without attempts and curve; its choices with
+// `has_params`.
+std::vector<ShownTrial> trials_in(const Rows& rows, std::span<const Objective> objectives,
+                                  bool has_params);
+
 // Returns the trials in the order of their numbers.
 std::vector<ShownTrial> shown_trials(const ReportSource& source);
+
+// Returns the time of the last thing that is known to have happened, seconds since 1970.
+double last_moment(const ReportSource& source, const std::vector<ShownTrial>& trials);
 
 // Returns the positions of the scored trials, best first by the first objective; of equals a
 // COMPLETE one first, then the first.

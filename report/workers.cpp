@@ -67,31 +67,37 @@ std::vector<Bar> few_enough(std::vector<Bar> bars) {
   return some;
 }
 
-// Returns when the study was run; a run that was killed ended with its last event.
-std::vector<Span> runs_of(const ReportSource& source) {
-  std::vector<Span> runs;
-  double last_s = source.study.created_s;
-  bool is_open = false;
-  const auto close = [&](double at_s) {
-    if (is_open) runs.back().until_s = std::max(runs.back().from_s, at_s);
-    is_open = false;
+// Returns the last moment of a trial before `until_s`, or `first_s`.
+double last_before(const Trials& trials, double until_s, double first_s) {
+  double last_s = first_s;
+  const auto later = [&](double at_s) {
+    if (at_s <= until_s) last_s = std::max(last_s, at_s);
   };
-  for (const Event& event : source.events) {
-    if (const auto* state = std::get_if<event::StudyState>(&event)) {
-      close(state->state == StudyPhase::kRunning ? last_s : state->at_s);
-      if (state->state == StudyPhase::kRunning) {
-        runs.push_back({state->at_s, state->at_s});
-        is_open = true;
-      }
-      last_s = std::max(last_s, state->at_s);
-    } else if (const auto* told = std::get_if<event::Told>(&event)) {
-      last_s = std::max(last_s, told->at_s);
-    } else if (const auto* started = std::get_if<event::Started>(&event)) {
-      last_s = std::max(last_s, started->at_s);
-    }
+  for (const ShownTrial& trial : trials) {
+    for (const ShownAttempt& attempt : trial.attempts) later(attempt.from_s);
+    if (trial.finished_s) later(*trial.finished_s);
   }
-  close(last_s);
-  if (runs.empty()) runs.push_back({source.study.created_s, last_moment(source)});
+  return last_s;
+}
+
+// Returns when the study was run; a run that was killed ended with its last event.
+std::vector<Span> runs_of(const ReportSource& source, const Trials& trials) {
+  std::vector<Span> runs;
+  bool is_open = false;
+  for (const Event& event : source.events) {
+    const auto* state = std::get_if<event::StudyState>(&event);
+    if (state == nullptr) continue;
+    const bool begins = state->state == StudyPhase::kRunning;
+    if (is_open) {
+      double& until_s = runs.back().until_s;
+      until_s = begins ? last_before(trials, state->at_s, until_s) : std::max(until_s, state->at_s);
+    }
+    if (begins) runs.push_back({state->at_s, state->at_s});
+    is_open = begins;
+  }
+  const double last_s = last_moment(source, trials);
+  if (is_open) runs.back().until_s = std::max(runs.back().from_s, last_s);
+  if (runs.empty()) runs.push_back({source.study.created_s, last_s});
   return runs;
 }
 
@@ -144,7 +150,7 @@ Json workers(const ReportSource& source, const Trials& trials) {
   const Spent spent = spent_by(source, trials);
   double training_s = 0;
   for (const ShownTrial& trial : trials) training_s += trial.device_s;
-  const double run_s = length_of(runs_of(source), last_moment(source));
+  const double run_s = length_of(runs_of(source, trials), last_moment(source, trials));
   return {{"bars", bar_columns(few_enough(bars))},
           {"busy", busy_rows(bars, run_s)},
           {"utilization",
@@ -156,7 +162,7 @@ Json budget_left(const ReportSource& source, const Trials& trials) {
   const std::vector<std::size_t> order = by_end(trials);
   if (!budget || budget->is_unlimited()) return {{"why", "The study has no budget."}};
   if (order.empty()) return {{"why", "No trial has ended yet."}};
-  const std::vector<Span> runs = runs_of(source);
+  const std::vector<Span> runs = runs_of(source, trials);
   const double t0_s = source.study.created_s;
   Json limits = Json::array();
   for (const Meter& meter : meters(*budget, spent_by(source, trials)))
@@ -182,7 +188,7 @@ Json budget_left(const ReportSource& source, const Trials& trials) {
     }
   }
   for (Json& limit : limits) {
-    limit["wall_s"].push_back(std::max(0.0, last_moment(source) - t0_s));
+    limit["wall_s"].push_back(std::max(0.0, last_moment(source, trials) - t0_s));
     limit["left"].push_back(
         std::max(0.0, limit["limit"].get<double>() - limit["used"].get<double>()));
   }

@@ -16,7 +16,11 @@ function plain(part, key = "") {
 
 // Adds a place for a chart; `draw` returns {traces, layout}. `says` is what a screen reader says.
 function chart(parent, says, height, draw) {
-  const place = element("div", {class: "chart", role: "img", "aria-label": says});
+  const key = keyOf(++page.charts);
+  const place = kept.charts.get(key) || element("div", {class: "chart", role: "img"});
+  kept.charts.delete(key);
+  place.dataset.key = key;
+  place.setAttribute("aria-label", says);
   parent.append(place);
   const redraw = () => {
     const {traces, layout} = plain(draw());
@@ -24,7 +28,7 @@ function chart(parent, says, height, draw) {
     Plotly.react(place, traces, {height, margin: {l: 56, r: narrow ? 12 : 24, t: 12, b: 48},
       font: {family: "system-ui, sans-serif", size: narrow ? 11 : 13, color: "#1c2126"},
       paper_bgcolor: "#fff", plot_bgcolor: "#fff", hovermode: "closest",
-      legend: {orientation: "h", y: 1.02, yanchor: "bottom", x: 0},
+      uirevision: [layout.xaxis, layout.yaxis].map((one) => one && one.title.text).join("/"), legend: {orientation: "h", y: 1.02, yanchor: "bottom", x: 0},
       ...layout}, {responsive: true, displaylogo: false, displayModeBar: height < 300 || narrow ? false : "hover",
       modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"]});
   };
@@ -35,11 +39,15 @@ function chart(parent, says, height, draw) {
 // Adds radio buttons; calls `change` with the chosen key.
 function choice(parent, legend, options, change) {
   const set = element("fieldset", {class: "switch"}, element("legend", {}, legend));
-  const name = "choice-" + ++panels;
+  const name = "choice-" + ++panels, place = keyOf(legend);
   Object.entries(options).forEach(([key, words], i) => {
     const input = element("input", {type: "radio", name, value: key, id: name + "-" + i});
     input.checked = i === 0;
-    input.addEventListener("change", () => change(key));
+    input.addEventListener("change", () => { kept.choices.set(place, key); change(key); });
+    if (kept.choices.get(place) === key && i > 0) {
+      input.checked = true;
+      waiting.push(() => change(key));
+    }
     set.append(element("label", {for: input.id}, input, " " + words));
   });
   parent.append(set);

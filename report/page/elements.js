@@ -1,11 +1,17 @@
 // What the page is made of: elements, numbers as text, panels and tables.
 
-const data = JSON.parse(document.getElementById("data").textContent);
-const trials = data.trials;
-const objective = data.objectives[0] || {metric: "value", direction: "minimize"};
-const smallerIsBetter = objective.direction === "minimize";
-const value = trials.values[0] || [];
-const hasNetworks = trials.params.some((x) => x > 0);
+let data, trials, objective, smallerIsBetter, value, hasNetworks;
+
+// Makes a model what the page shows.
+function take(model) {
+  data = model;
+  trials = data.trials;
+  objective = data.objectives[0] || {metric: "value", direction: "minimize"};
+  smallerIsBetter = objective.direction === "minimize";
+  value = trials.values[0] || [];
+  hasNetworks = trials.params.some((x) => x > 0);
+}
+
 const accent = "#1f5fa8", red = "#b3261e", orange = "#a85a00", green = "#2d7a3e";
 const colourOf = {COMPLETE: accent, PRUNED: "#8a94a0", FAIL: red, RUNNING: green, WAITING: orange};
 
@@ -53,15 +59,21 @@ const withCode = (words) => words.split("`").map((part, i) => i % 2 ? element("c
 const some = (list, limit) => list.filter((_, k) => k % Math.ceil(list.length / limit) === 0);
 
 let panels = 0;
+const page = {main: document.getElementById("main"), contents: document.getElementById("contents"), panel: "", charts: 0};
+
+// What a reader did with a page that is drawn again: kept by the panel and the name of each part.
+const kept = {charts: new Map(), choices: new Map(), open: new Set()};
+const keyOf = (name) => page.panel + "/" + name;
 
 // Adds a section with a heading, a sentence that says what one sees, and an entry of the contents.
 function panel(title, says) {
   const id = "panel-" + ++panels;
+  page.panel = title;
+  page.charts = 0;
   const section = element("section", {"aria-labelledby": id}, element("h2", {id}, title));
   if (says) section.append(element("p", {class: "says"}, says));
-  document.getElementById("main").append(section);
-  document.getElementById("contents").append(
-      element("li", {}, element("a", {href: "#" + id}, title)));
+  page.main.append(section);
+  page.contents.append(element("li", {}, element("a", {href: "#" + id}, title)));
   return section;
 }
 

@@ -96,6 +96,8 @@ function paretoPanel() {
   const section = panel("Pareto front and hypervolume", "Trials that no other beats in every objective are on the front; the hypervolume is what they dominate, up to the worst values seen.");
   const {front, volume, reference, why} = data.pareto;
   if (why) return empty(section, why);
+  const at = new Map(trials.trial.map((trial, i) => [trial, i]));
+  const shownFront = front.map((trial) => at.get(trial)).filter((i) => i !== undefined);
   const names = data.objectives.map((one) => one.metric);
   const pairs = {};
   for (let a = 0; a < names.length; ++a)
@@ -103,7 +105,7 @@ function paretoPanel() {
   let [a, b] = [0, 1];
   if (names.length > 2) choice(section, "Axes", pairs, (key) => { [a, b] = key.split(",").map(Number); redraw(); });
   const redraw = chart(section, front.length + " trials are on the Pareto front of " + names.join(", ") + ".", 400, () => {
-    const onFront = new Set(front), on = [...front].sort((i, j) => trials.values[a][i] - trials.values[a][j]);
+    const onFront = new Set(shownFront), on = [...shownFront].sort((i, j) => trials.values[a][i] - trials.values[a][j]);
     const others = trials.trial.map((_, i) => i).filter((i) => trials.scored[i] && !onFront.has(i));
     return {traces: [
       dots("dominated", some(others, 3000), trials.values[a], trials.values[b], {color: "#8a94a0", size: 5}),
@@ -120,7 +122,7 @@ function paretoPanel() {
     {title: "trial", of: (i) => String(trials.trial[i])},
     ...names.map((name, k) => ({title: name, of: (i) => number(trials.values[k][i]), number: true})),
     ...(hasNetworks ? [{title: "weights", of: (i) => big(trials.params[i]), number: true}] : []),
-    {title: "algorithm", of: (i) => trials.algorithm[i]}], front.slice(0, 100))));
+    {title: "algorithm", of: (i) => trials.algorithm[i]}], shownFront.slice(0, 100))));
 }
 
 const goal = (k) => data.objectives[k].metric + " (" + data.objectives[k].direction + ")";

@@ -28,7 +28,7 @@ function parallelPanel() {
   const shown = varying.slice(0, window.innerWidth < 600 ? 4 : 9);
   if (!lines.length) return empty(section, "No trial has reported a number yet.");
   if (!shown.length) return empty(section, "No parameter differs between the trials.");
-  section.append(element("p", {class: "says"}, "Shown are " + lines.length + " of " + trials.trial.length + " trials" +
+  section.append(element("p", {class: "says"}, "Shown are " + lines.length + " of " + data.count + " trials" +
       (varying.length > shown.length ? ", and the " + shown.length + " most important of " + varying.length + " parameters that vary." : ".")));
   const wide = element("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "Chart of parallel coordinates"});
   section.append(wide);
@@ -82,7 +82,10 @@ function importancePanel() {
 }
 
 function details(summary, ...children) {
-  return element("details", {}, element("summary", {}, summary), ...children);
+  const key = keyOf(summary), made = element("details", {}, element("summary", {}, summary), ...children);
+  made.open = kept.open.has(key);
+  made.addEventListener("toggle", () => made.open ? kept.open.add(key) : kept.open.delete(key));
+  return made;
 }
 
 function slicePanel() {
