@@ -14,7 +14,6 @@
 #include "cli/output.h"
 #include "cli/watch.h"
 #include "core/clock.h"
-#include "core/file.h"
 #include "core/log.h"
 #include "core/utf8.h"
 #include "knowledge/artefacts.h"
@@ -122,10 +121,7 @@ Result<int> run_stop(const Arguments& arguments) {
     log_info("nobody runs study {}", name);
     return 0;
   }
-  const fs::path request = artefact_folder(storage, name) / kStopRequest;
-  std::error_code error;
-  fs::create_directories(request.parent_path(), error);
-  DETOL_TRY(write_file_durably(request, ""));
+  DETOL_ASSIGN(const fs::path request, request_stop(storage, name));
   log_info("study {} is run by {}; waiting up to {} s for it to stop", name, to_text(*runner),
            kStopPatienceS);
   DETOL_ASSIGN(const bool is_done, wait_for_the_end(storage, study));

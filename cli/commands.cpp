@@ -45,12 +45,13 @@ std::span<const Command> commands() {
       study_delete_command(), study_stop_command(), study_tag_command(),    study_note_command(),
       trials_command(),       trial_command(),      best_command(),         pareto_command(),
       importance_command(),   compare_command(),    similar_command(),      report_command(),
-      plot_command(),         query_command(),      test_command(),         retrain_command(),
-      prune_command(),        quantize_command(),   ensemble_command(),     export_command(),
-      predict_command(),      db_check_command(),   db_backup_command(),    db_restore_command(),
-      db_recover_command(),   db_vacuum_command(),  db_import_command(),    db_export_command(),
-      db_merge_command(),     data_pack_command(),  data_info_command(),    data_inspect_command(),
-      doctor_command(),       bench_command(),      completion_command(),   man_command()};
+      dashboard_command(),    plot_command(),       query_command(),        test_command(),
+      retrain_command(),      prune_command(),      quantize_command(),     ensemble_command(),
+      export_command(),       predict_command(),    db_check_command(),     db_backup_command(),
+      db_restore_command(),   db_recover_command(), db_vacuum_command(),    db_import_command(),
+      db_export_command(),    db_merge_command(),   data_pack_command(),    data_info_command(),
+      data_inspect_command(), doctor_command(),     bench_command(),        completion_command(),
+      man_command()};
   return kTable;
 }
 

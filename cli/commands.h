@@ -116,6 +116,7 @@ Command compare_command();
 Command similar_command();
 Command report_command();
 Command plot_command();
+Command dashboard_command();
 Command query_command();
 Command test_command();
 Command retrain_command();

@@ -31,10 +31,10 @@ Result<Objective> measured_objective(const OpenStudy& study, const Rows& trials,
 
 }  // namespace
 
-Result<std::vector<ChoiceImportance>> measure_importance(const OpenStudy& study,
-                                                         const StudyConfig& config,
-                                                         const std::string& metric) {
-  DETOL_ASSIGN(const Rows trials, finished_rows(study));
+Result<std::vector<ChoiceImportance>> measure_importance(
+    const OpenStudy& study, const StudyConfig& config, const std::string& metric,
+    std::optional<std::vector<TrialId>> among) {
+  DETOL_ASSIGN(const Rows trials, finished_rows(study, std::move(among)));
   DETOL_ASSIGN(const Objective objective, measured_objective(study, trials, metric));
   std::vector<Genome> genomes;
   std::vector<double> losses;

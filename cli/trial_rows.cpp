@@ -131,8 +131,8 @@ Result<Rows> trial_rows(const OpenStudy& study, const TrialFilter& filter) {
   return study.reader->select(sql, arguments);
 }
 
-Result<Rows> finished_rows(const OpenStudy& study) {
-  DETOL_ASSIGN(Rows trials, trial_rows(study, {.only_scored = true}));
+Result<Rows> finished_rows(const OpenStudy& study, std::optional<std::vector<TrialId>> among) {
+  DETOL_ASSIGN(Rows trials, trial_rows(study, {.only_scored = true, .among = std::move(among)}));
   const std::vector<Cell> ended = {std::string(to_text(TrialState::kComplete)),
                                    std::string(to_text(TrialState::kPruned))};
   Rows finished{.columns = trials.columns, .rows = {}};

@@ -35,9 +35,9 @@ struct TrialFilter {
 // Errors (kUsage): --where or --sort that SQLite or this study does not understand.
 Result<Rows> trial_rows(const OpenStudy& study, const TrialFilter& filter);
 
-// Returns the trials that ended with a score, COMPLETE or PRUNED, in the order of their ids.
-// Columns: as trial_rows. Errors (kEmpty): there is none; as trial_rows.
-Result<Rows> finished_rows(const OpenStudy& study);
+// Returns the trials that ended with a score, COMPLETE or PRUNED, in the order of their ids; with
+// `among`, of these. Columns: as trial_rows. Errors (kEmpty): there is none; as trial_rows.
+Result<Rows> finished_rows(const OpenStudy& study, std::optional<std::vector<TrialId>> among = {});
 
 // Returns a metric of a trial; NaN if the trial has no finite number for it. Errors (kStorage): the
 // row is damaged.

@@ -8,8 +8,11 @@
 
 #include "cli/output.h"
 #include "core/clock.h"
+#include "core/file.h"
 #include "core/terminal.h"
 #include "encodings/study/study_config.h"
+#include "knowledge/artefacts.h"
+#include "knowledge/studies.h"
 #include "scheduler/monitor/live_spent.h"
 #include "scheduler/monitor/study_monitor.h"
 
@@ -113,6 +116,15 @@ Result<std::optional<Writer>> runner_of(const std::string& storage, const StudyR
     if (has_all ? writer.study == study.name : writer.study_id == study.id) return writer;
   }
   return std::nullopt;
+}
+
+Result<std::filesystem::path> request_stop(const std::filesystem::path& storage,
+                                           const std::string& study) {
+  const std::filesystem::path request = artefact_folder(storage, study) / kStopRequest;
+  std::error_code error;
+  std::filesystem::create_directories(request.parent_path(), error);
+  DETOL_TRY(write_file_durably(request, ""));
+  return request;
 }
 
 Result<int> watch_study(const StudyRecord& record, const Arguments& arguments) {

@@ -3,6 +3,7 @@
 // Watch: shows the live view of a study that another process runs, from the knowledge base
 // alone.
 
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -22,5 +23,10 @@ Result<int> watch_study(const StudyRecord& record, const Arguments& arguments);
 // Returns the process that has locked the study, or nullopt. Errors (kStorage): as
 // current_writers().
 Result<std::optional<Writer>> runner_of(const std::string& storage, const StudyRecord& study);
+
+// Asks the search that runs the study to stop, by a file in its folder, which is returned: the
+// master removes it when it has read it. Errors (kStorage).
+Result<std::filesystem::path> request_stop(const std::filesystem::path& storage,
+                                           const std::string& study);
 
 }  // namespace detol::inline cli

@@ -81,6 +81,8 @@ room(scheduler/simulation        core encodings/space encodings/network encoding
 room(report                      core encodings/space encodings/network encodings/study surrogate
                                  knowledge scheduler scheduler/monitor)
 
+room(dashboard                   core report)
+
 room(bench                       core encodings/network surrogate search trainer trainer/collectives
                                  trainer/data trainer/data/formats trainer/backends
                                  trainer/backends/cpu trainer/backends/cuda
@@ -92,4 +94,4 @@ room(cli                         core encodings/schema encodings/common encoding
                                  trainer/backends/cpu trainer/backends/cuda trainer trainer/inheritance
                                  trainer/pruning trainer/quantization export
                                  scheduler/pruners scheduler scheduler/monitor scheduler/launchers
-                                 scheduler/run scheduler/simulation report bench)
+                                 scheduler/run scheduler/simulation report dashboard bench)

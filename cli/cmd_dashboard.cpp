@@ -1,0 +1,200 @@
+// `dashboard` serves the panels of all studies of a knowledge base, live; the server is the room
+// dashboard/.
+
+#include <fmt/format.h>
+#include <malloc.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <list>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "cli/commands.h"
+#include "cli/labels.h"
+#include "cli/live_study.h"
+#include "cli/output.h"
+#include "cli/stop_signals.h"
+#include "cli/watch.h"
+#include "core/host.h"
+#include "core/log.h"
+#include "dashboard/server.h"
+#include "knowledge/changes.h"
+
+namespace detol::inline cli {
+namespace {
+
+constexpr std::size_t kMostStudies = 200;        // in the list, the newest
+constexpr std::size_t kMostTrialsKept = 200000;  // of all studies that are kept, but for the last
+constexpr std::int64_t kHighestPort = 65535;
+constexpr int kPolite = 10;  // what runs beside it is a search
+constexpr std::size_t kShortestToken = 16;
+
+// StudyPanels reads the base for the dashboard, and keeps what it read of the last studies.
+class StudyPanels final : public Panels {
+ public:
+  explicit StudyPanels(std::string storage) : storage_(std::move(storage)) {}
+
+  Result<std::string> studies() override {
+    DETOL_ASSIGN(const auto reader, Reader::open(storage_));
+    DETOL_ASSIGN(const auto all, progress_of_studies(*reader));
+    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    for (std::size_t i = 0; i < std::min(all.size(), kMostStudies); ++i) {
+      const auto goals = nlohmann::json::parse(all[i].objectives_json, nullptr, false);
+      rows.push_back({{"name", all[i].name},
+                      {"state", to_text(all[i].state)},
+                      {"trials", all[i].trials},
+                      {"last", all[i].last},
+                      {"best", all[i].best ? nlohmann::json(*all[i].best) : nlohmann::json()},
+                      {"objectives", goals.is_array() ? goals : nlohmann::json::array()}});
+    }
+    return nlohmann::ordered_json({{"of", all.size()}, {"studies", std::move(rows)}})
+        .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+
+  Result<std::string> model(const std::string& study) override {
+    return with(study, [](LiveStudy& live, const OpenStudy& open) -> Result<std::string> {
+      DETOL_ASSIGN(const LiveModel model, live.model(open));
+      ::malloc_trim(0);
+      return fmt::format(R"({{"last":{},"again_s":{},"model":{}}})", model.last, model.again_s,
+                         model.json);
+    });
+  }
+
+  Result<std::string> trials(const std::string& study, const TrialQuery& query) override {
+    return with(study,
+                [&](LiveStudy& live, const OpenStudy& open) { return live.table(open, query); });
+  }
+
+  Result<void> act(const Action& action) override {
+    DETOL_ASSIGN(const OpenStudy study, open_named(action.study));
+    const std::lock_guard one(acting_);  // a process has one ledger of a database
+    if (action.kind == Action::kStop) return stop(study.record);
+    if (action.trial) DETOL_TRY(one_trial(study, std::to_string(*action.trial)));
+    DETOL_TRY(change_labels(storage_, study.record, {.target = action.trial, .note = action.note}));
+    return with(action.study, [](LiveStudy& live, const OpenStudy&) -> Result<void> {
+      live.forget_model();
+      return {};
+    });
+  }
+
+ private:
+  struct Kept {
+    explicit Kept(const std::string& storage, StudyId id) : live(storage, id) {}
+    std::mutex mutex;
+    LiveStudy live;
+  };
+
+  Result<OpenStudy> open_named(const std::string& study) const {
+    if (study.empty()) return fail(ErrorCode::kUsage, "no study is named");
+    return open_study(storage_, study);
+  }
+
+  Result<void> stop(const StudyRecord& study) const {
+    DETOL_ASSIGN(const auto runner, runner_of(storage_, study));
+    if (!runner) return fail(ErrorCode::kUsage, "nobody runs study " + study.name);
+    DETOL_TRY(request_stop(storage_, study.name));
+    log_info("study {}: asked to stop from the dashboard", study.name);
+    return {};
+  }
+
+  // Calls `use` with what is kept of the study; one thread at a time for each study.
+  template <typename Use>
+  auto with(const std::string& name, Use use)
+      -> decltype(use(std::declval<LiveStudy&>(), std::declval<OpenStudy&>())) {
+    DETOL_ASSIGN(const OpenStudy study, open_named(name));
+    const std::shared_ptr<Kept> kept = keep(study.record.id);
+    const std::lock_guard lock(kept->mutex);
+    return use(kept->live, study);
+  }
+
+  // Returns what is kept of the study, and lets others go where that is too much.
+  std::shared_ptr<Kept> keep(StudyId id) {
+    const std::lock_guard lock(mutex_);
+    const auto found =
+        std::ranges::find_if(kept_, [&](const auto& one) { return one->live.id() == id; });
+    if (found != kept_.end())
+      kept_.splice(kept_.begin(), kept_, found);
+    else
+      kept_.push_front(std::make_shared<Kept>(storage_, id));
+    std::size_t trials = 0, place = 0;
+    std::erase_if(kept_, [&](const auto& one) {
+      const std::unique_lock busy(one->mutex, std::try_to_lock);
+      if (busy) trials += one->live.trials();
+      return place++ > 0 && busy && trials > kMostTrialsKept;
+    });
+    return kept_.front();
+  }
+
+  const std::string storage_;
+  std::mutex mutex_, acting_;
+  std::list<std::shared_ptr<Kept>> kept_;  // the last one that was asked for first
+};
+
+Result<std::string> token_from(const Arguments& arguments) {
+  const std::string token = arguments.text("token", "auto");
+  if (token == "auto") return new_token();
+  if (token == "none") return std::string();
+  const bool is_plain = token.find_first_not_of(
+                            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx"
+                            "yz0123456789-_.~") == token.npos;
+  if (is_plain && token.size() >= kShortestToken) return token;
+  return fail(ErrorCode::kUsage,
+              fmt::format("--token must be auto, none, or at least {} letters, digits and -_.~",
+                          kShortestToken));
+}
+
+void say_where(const ServedAt& at, const std::string& token) {
+  const std::string url =
+      fmt::format("http://{}/{}", authority_of(at), token.empty() ? "" : "#token=" + token);
+  fmt::print("{}\n", url);
+  if (is_loopback(at.host))
+    fmt::print("from another machine: ssh -L {0}:127.0.0.1:{0} {1}, then the same address there\n",
+               at.port, host_name());
+  std::fflush(stdout);
+  log_info("the dashboard answers; ctrl-C ends it");
+}
+
+Result<int> run_dashboard(const Arguments& arguments) {
+  DETOL_ASSIGN(const auto port, arguments.number("port", 0));
+  if (port.value_or(0) > kHighestPort)
+    return fail(ErrorCode::kUsage, fmt::format("--port is at most {}", kHighestPort));
+  DETOL_ASSIGN(const std::string token, token_from(arguments));
+  const std::string& storage = arguments.globals.storage;
+  DETOL_TRY(Reader::open(storage));
+  ::mallopt(M_ARENA_MAX, 2);  // an arena for each thread would keep what it frees
+  [[maybe_unused]] const int niceness = ::nice(kPolite);
+  AwaitedSignals signals;  // before there are threads, which inherit that they are blocked
+  StudyPanels panels(storage);
+  const ServedAt asked{arguments.text("host", "127.0.0.1"),
+                       static_cast<std::uint16_t>(port.value_or(0))};
+  DETOL_ASSIGN(const auto server, Server::listen(panels, asked, token));
+  std::thread answering([&] { server->run(); });
+  say_where(server->served_at(), token);
+  while (!signals.take()) {
+    pollfd waiting{.fd = signals.descriptor(), .events = POLLIN, .revents = 0};
+    ::poll(&waiting, 1, -1);
+  }
+  server->stop();
+  answering.join();
+  return 0;
+}
+
+}  // namespace
+
+Command dashboard_command() {
+  return {.name = "dashboard",
+          .summary = "show all studies live in a browser, also beside a running search",
+          .options = {{"--host", "HOST", "where to listen; default: 127.0.0.1, this machine alone"},
+                      {"--port", "N", "0: one that is free; default: 0"},
+                      {"--token", "auto|none|TOKEN",
+                       "what a browser must know; auto: a new one; none: all who reach the port "
+                       "may read, nobody may act; default: auto"}},
+          .examples =
+              "  detol dashboard\n"
+              "  detol dashboard --port 8090 &",
+          .run = run_dashboard};
+}
+
+}  // namespace detol::inline cli
