@@ -232,12 +232,33 @@ View StudyMonitor::view(const StudyState& state, const Standing& standing) {
             .utilization =
                 share_of(trained_s(state) + in_progress, study_.sharing * standing.spent.device_s),
             .warnings = {}};
-  if (!first_) first_ = Moment{now_s, view.meters};
+  keep({now_s, view.meters});
   if (standing.is_alive) view.running = running(state, now_s);
   describe(standing, view);
   const bool is_going = standing.is_alive && !standing.is_stopping && view.state.empty();
-  if (is_going) view.left_s = time_left(first_->meters, view.meters, now_s - first_->now_s);
+  if (!is_going) return view;
+  const auto left_since = [&](const Moment& then) {
+    return time_left(then.meters, view.meters, now_s - then.now_s);
+  };
+  const double first_s = moments_.front().now_s;
+  view.left_s = left_since(moments_.front());
+  view.left_now_s = left_since(moment_before(now_s - (now_s - first_s) / 3));
   return view;
+}
+
+// Moments a thirtieth of the time apart are enough to find the last third of it.
+void StudyMonitor::keep(const Moment& moment) {
+  constexpr double kApart = 30;
+  if (!moments_.empty()) {
+    const double elapsed_s = moment.now_s - moments_.front().now_s;
+    if (moment.now_s - moments_.back().now_s < elapsed_s / kApart) return;
+  }
+  moments_.push_back(moment);
+}
+
+const StudyMonitor::Moment& StudyMonitor::moment_before(double now_s) const {
+  const auto after = std::ranges::upper_bound(moments_, now_s, {}, &Moment::now_s);
+  return after == moments_.begin() ? moments_.front() : *std::prev(after);
 }
 
 void StudyMonitor::describe(const Standing& standing, View& view) const {

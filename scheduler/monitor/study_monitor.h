@@ -34,7 +34,8 @@ class StudyMonitor {
   // Takes an event that happens now.
   void happened(const Event& event) { take(event, true); }
 
-  // Returns what to show now. The estimated time left is based on the pace since the first call.
+  // Returns what to show now. The time left is estimated from the pace since the first call, and
+  // from that of the last third of this time.
   // REQUIRES: `state` has seen the same events.
   View view(const StudyState& state, const Standing& standing);
 
@@ -87,7 +88,10 @@ class StudyMonitor {
     double now_s = 0;
     std::vector<Meter> meters;
   };
-  std::optional<Moment> first_;
+  void keep(const Moment& moment);
+  // Returns the latest moment kept that is not after `now_s`.
+  const Moment& moment_before(double now_s) const;
+  std::vector<Moment> moments_;  // the first, and later ones at growing distances; oldest first
 };
 
 }  // namespace detol::inline scheduler

@@ -86,6 +86,16 @@ std::string objectives_text(std::span<const Objective> objectives) {
   return text;
 }
 
+// Two paces that differ say between which times the end is likely.
+std::string eta_text(double left_s, std::optional<double> left_now_s) {
+  constexpr double kSurely = 0.05;  // of the time left: a smaller difference is not worth reading
+  const double other_s = left_now_s.value_or(left_s);
+  const auto [least_s, most_s] = std::minmax(left_s, other_s);
+  const std::string least = duration_text(least_s), most = duration_text(most_s);
+  if (least == most || most_s - least_s <= kSurely * most_s) return "ETA " + duration_text(left_s);
+  return fmt::format("ETA {} to {}", least, most);
+}
+
 std::string header(const View& view, const Screen& screen) {
   Line line = {{view.study, 0, Style::kStrong},
                {objectives_text(view.objectives), 2, Style::kDim},
@@ -93,7 +103,7 @@ std::string header(const View& view, const Screen& screen) {
   if (!view.state.empty())
     line.push_back({view.state, 1, Style::kStrong, true});
   else if (view.left_s)
-    line.push_back({"ETA " + duration_text(*view.left_s), 1, Style::kPlain, true});
+    line.push_back({eta_text(*view.left_s, view.left_now_s), 1, Style::kPlain, true});
   return laid_out(std::move(line), screen);
 }
 

@@ -83,7 +83,8 @@ struct View {
   std::vector<std::string> notes;     // hints and commands, the most important first
   std::vector<Meter> meters;
   double elapsed_s = 0;
-  std::optional<double> left_s;
+  std::optional<double> left_s;           // at the pace since the first view
+  std::optional<double> left_now_s = {};  // at the pace of its last third
   ViewCounts counts;
   std::optional<ViewBest> best;
   std::optional<ViewFront> front = {};  // with several objectives, once there is one

@@ -215,6 +215,53 @@ TEST(StudyMonitors, FindTheFrontOfTheTrials) {
   EXPECT_EQ(view.front->extents[1].high, 5);
 }
 
+TEST(View, SaysBetweenWhichTimesTheEndIsLikely) {
+  View view = busy_study();
+  const auto header = [&] { return render(view, {80, 24, true, false}).front(); };
+  view.left_now_s = 240;
+  EXPECT_NE(header().find("ETA 2:45 min to 4:00 min"), std::string::npos) << header();
+  view.left_now_s = 100;
+  EXPECT_NE(header().find("ETA 1:40 min to 2:45 min"), std::string::npos) << header();
+  view.left_now_s = 166;  // that is the same for a reader
+  EXPECT_NE(header().find("ETA 2:45 min"), std::string::npos) << header();
+  EXPECT_EQ(header().find(" to "), std::string::npos) << header();
+}
+
+class SetClock final : public Clock {
+ public:
+  double now_s() override { return now; }
+  double wall_s() override { return now; }
+  double now = 0;
+};
+
+// 100 trials: one a second, and in the last third one in two seconds.
+TEST(StudyMonitors, EstimateTheEndByBothPaces) {
+  SetClock clock;
+  StudyState state(Space(), {minimize("loss")});
+  StudyMonitor monitor({.name = "s", .objectives = {minimize("loss")}, .budget = {.trials = 100}},
+                       clock);
+  View view;
+  TrialId id = 0;
+  for (int second = 0; second <= 60; ++second) {
+    clock.now = second;
+    if (second <= 40 || second % 2 == 0) {
+      event::Asked asked;
+      asked.trial = id;
+      for (const Event& event : {Event(asked), Event(event::Started{.trial = id}),
+                                 Event(event::Told{.trial = id, .outcome = Measured{}})}) {
+        ASSERT_TRUE(state.apply(event));
+        monitor.happened(event);
+      }
+      ++id;
+    }
+    view = monitor.view(state, {});
+  }
+  ASSERT_TRUE(view.left_s);
+  ASSERT_TRUE(view.left_now_s);
+  EXPECT_NEAR(*view.left_s, 49.0 * 60 / 50, 2);
+  EXPECT_NEAR(*view.left_now_s, 49 * 2, 6);
+}
+
 // The accounting is written every few seconds; reading it again, or another event, does not make it
 // older or newer.
 TEST(LiveSpent, GoesOnFromTheAccountingWhateverElseHappens) {
