@@ -36,33 +36,6 @@ Result<void> choose(const Arguments& arguments, const StudyRecord& record, RunOp
       options);
 }
 
-// Refuses a total below what the study has used, unless it is the total in force. Work is not
-// looked at.
-Result<void> check_total(Reader& reader, const StudyRecord& record, std::string_view change) {
-  if (change.starts_with('+')) return {};
-  DETOL_ASSIGN(const Budget total, parse_budget(change));
-  const auto in_force = parse_budget(record.budget);
-  if (in_force && to_text(*in_force) == to_text(total)) return {};
-  DETOL_ASSIGN(const Rows used,  // total() is always a real number
-               reader.select("SELECT total(wall_seconds), total(device_seconds), (SELECT "
-                             "total(epochs > 0) FROM v_trials WHERE study = ?1) "
-                             "FROM v_studies WHERE study = ?1",
-                             {record.name}));
-  const auto& row = used.rows.front();
-  const Spent spent{.wall_s = std::get<double>(row[0]),
-                    .device_s = std::get<double>(row[1]),
-                    .trials = std::get<double>(row[2])};
-  const std::vector<Meter> all = meters(total, spent);
-  const auto full =
-      std::ranges::find_if(all, [](const Meter& meter) { return meter.used > meter.limit; });
-  if (full == all.end()) return {};
-  return fail(
-      ErrorCode::kUsage,
-      fmt::format("--budget {} is the total, of which {:.3g} {} are used; to add to it write "
-                  "--budget +{}",
-                  change, full->used, full->unit, change));
-}
-
 Result<int> run_resume(const Arguments& arguments) {
   DETOL_ASSIGN(RunOptions options, run_options_from(arguments));
   StudyRecord record;

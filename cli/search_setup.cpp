@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "cli/devices.h"
 #include "cli/final_choice.h"
@@ -31,7 +32,52 @@ std::string previous_backend(const RunOptions& options) {
   return last_backend(options.storage, options.config.study).value_or("");
 }
 
+// Takes the budget of the command line: for a study that is resumed a new total or, with a plus,
+// more than it had.
+Result<void> take_budget(const Arguments& arguments, RunOptions& options) {
+  const std::string asked = arguments.text("budget");
+  const bool resumes = options.if_exists == IfExists::kResume;
+  if (asked.starts_with('+') && !resumes)
+    return fail(ErrorCode::kUsage,
+                fmt::format("--budget {} adds to that of a study that is there; write --budget {} "
+                            "--if-exists resume, or leave out the +",
+                            asked, asked));
+  std::error_code ignored;
+  if (asked.empty() || !resumes || !std::filesystem::exists(options.storage, ignored)) return {};
+  DETOL_ASSIGN(const auto reader, Reader::open(options.storage));
+  const auto record = reader->study(options.config.study);
+  if (!record) return {};  // it is new
+  DETOL_TRY(check_total(*reader, *record, asked));
+  options.budget = asked;
+  return {};
+}
+
 }  // namespace
+
+Result<void> check_total(Reader& reader, const StudyRecord& record, std::string_view change) {
+  if (change.starts_with('+')) return {};
+  DETOL_ASSIGN(const Budget total, parse_budget(change));
+  const auto in_force = parse_budget(record.budget);
+  if (in_force && to_text(*in_force) == to_text(total)) return {};
+  DETOL_ASSIGN(const Rows used,  // total() is always a real number
+               reader.select("SELECT total(wall_seconds), total(device_seconds), (SELECT "
+                             "total(epochs > 0) FROM v_trials WHERE study = ?1) "
+                             "FROM v_studies WHERE study = ?1",
+                             {record.name}));
+  const auto& row = used.rows.front();
+  const Spent spent{.wall_s = std::get<double>(row[0]),
+                    .device_s = std::get<double>(row[1]),
+                    .trials = std::get<double>(row[2])};
+  const std::vector<Meter> all = meters(total, spent);
+  const auto full =
+      std::ranges::find_if(all, [](const Meter& meter) { return meter.used > meter.limit; });
+  if (full == all.end()) return {};
+  return fail(
+      ErrorCode::kUsage,
+      fmt::format("--budget {} is the total, of which {:.3g} {} are used; to add to it write "
+                  "--budget +{}",
+                  change, full->used, full->unit, change));
+}
 
 Result<void> is_run_by_detol(const StudyConfig& config) {
   if (!config.external) return {};
@@ -47,6 +93,7 @@ Result<SearchSetup> set_up(const Arguments& arguments,
   DETOL_ASSIGN(options, run_options_from(arguments));
   DETOL_ASSIGN(options.config, read());
   options.if_exists = if_exists_from(arguments);
+  DETOL_TRY(take_budget(arguments, options));
   if (options.if_exists != IfExists::kResume) DETOL_TRY(check_new_name(options.config.study));
   DETOL_TRY(check_target(options));
   DETOL_TRY(is_run_by_detol(options.config));

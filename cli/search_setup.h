@@ -5,10 +5,12 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/commands.h"
 #include "cli/preflight.h"
+#include "knowledge/query.h"
 #include "scheduler/run/study_run.h"
 
 namespace detol::inline cli {
@@ -29,6 +31,10 @@ Result<SearchSetup> set_up_search(const Arguments& arguments);
 // Does the same for a study that `read` reads.
 Result<SearchSetup> set_up_search(const Arguments& arguments,
                                   const std::function<Result<StudyConfig>()>& read);
+
+// Refuses a new total below what the study has used, unless it is the total in force. Work is not
+// looked at. Errors (kUsage).
+Result<void> check_total(Reader& reader, const StudyRecord& record, std::string_view change);
 
 // Checks that the study has trials to run: not those of callers. Errors (kUsage).
 Result<void> is_run_by_detol(const StudyConfig& config);

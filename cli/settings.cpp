@@ -101,8 +101,12 @@ Result<std::vector<Override>> overrides_from(const Arguments& arguments) {
   overrides.insert(overrides.end(), set.begin(), set.end());
   for (const Setting& setting : settings()) {
     const bool is_of_this_run = setting.flag == "workers" && arguments.text("workers") == "0";
+    std::string text = arguments.text(setting.flag);
+    // More for a study that is there (search_setup.cpp); for one that is not, its total.
+    const bool may_add = setting.flag == "budget" && arguments.text("if-exists") == "resume";
+    if (may_add && text.starts_with('+')) text.erase(0, 1);
     if (arguments.has(setting.flag) && !is_of_this_run)
-      insert(overrides, override_of(setting, arguments.text(setting.flag)), first_set);
+      insert(overrides, override_of(setting, text), first_set);
   }
   return overrides;
 }

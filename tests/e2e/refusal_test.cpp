@@ -169,6 +169,30 @@ TEST(Refusal, OfATotalBudgetBelowWhatIsUsed) {
   EXPECT_EQ(study.detol({"resume", "tiny", "--budget", "2trials"}).code, 0);
 }
 
+// `search --if-exists resume` takes a budget as `resume` does.
+TEST(Refusal, OfABudgetThatWouldBeAddedToNothing) {
+  const TempFolder folder;
+  write_bytes(folder.path() / "f.yaml",
+              "version: 1\nstudy: f\nfunction: {name: branin}\nsearch: {algorithm: random}\n");
+  const auto search = [&](std::vector<std::string> more) {
+    std::vector<std::string> words = {"search", "--space", "f.yaml", "-j", "1", "-q"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(folder.path(), words);
+  };
+  const auto trials = [&] {
+    return run(folder.path(), {"query", "SELECT count(*) AS n FROM v_trials", "-f", "csv"}).out;
+  };
+  expect_one_line(search({"--budget", "+5trials"}), 2, "--budget +5trials --if-exists resume");
+  EXPECT_EQ(search({"--budget", "+5trials", "--if-exists", "resume"}).code, 0);
+  EXPECT_EQ(trials(), "n\n5\n") << "a new study has the amount as its total";
+  EXPECT_EQ(search({"--budget", "+5trials", "--if-exists", "resume"}).code, 0);
+  EXPECT_EQ(trials(), "n\n10\n");
+  EXPECT_EQ(search({"--budget", "12trials", "--if-exists", "resume"}).code, 0);
+  EXPECT_EQ(trials(), "n\n12\n");
+  expect_one_line(search({"--budget", "3trials", "--if-exists", "resume"}), 2,
+                  "--budget 3trials is the total, of which 12 trials are used");
+}
+
 TEST(Refusal, IsForetoldByADryRun) {
   const TinyStudy study;
   auto words = study.search_words();
