@@ -274,8 +274,10 @@ Json study_card(const ReportSource& source, const Trials& trials) {
 }
 
 Json what_was_found(const ReportSource& source, const Trials& trials) {
-  Json found{
-      {"costs", costs(trials)}, {"tests", tests(source)}, {"spreads", spreads(source, trials)}};
+  Json found{{"costs", costs(trials)},
+             {"tests", tests(source)},
+             {"spreads", spreads(source, trials)},
+             {"time_to_best", time_to_best(source, trials)}};
   const auto order = ranked(source, trials);
   if (order.empty() && !source.best) {
     found["why"] = "No trial has reported a number yet that keeps to the study's constraints.";
@@ -317,6 +319,14 @@ Json what_it_lacks(const ReportSource& source, const Trials& trials) {
     lacks.push_back("Importance of the parameters: " + source.why_no_importance);
   if (source.config.has_networks() && !source.why_no_networks.empty())
     lacks.push_back("Drawings of networks: " + source.why_no_networks);
+  const bool has_groups = std::ranges::any_of(source.events, [](const Event& event) {
+    const auto* started = std::get_if<event::Started>(&event);
+    return started != nullptr && started->group_size > 1;
+  });
+  if (has_groups)
+    lacks.push_back("The share of their time that the processes of a group waited for each other.");
+  lacks.push_back(fmt::format(
+      "How much faster this search was than another: `detol compare {} OTHER` says that.", name));
   lacks.push_back("The loss landscape around the best network.");
   return lacks;
 }

@@ -142,6 +142,37 @@ std::vector<std::size_t> pareto_trials(const ReportSource& source, const Trials&
   return front;
 }
 
+Json time_to_best(const ReportSource& source, const Trials& trials) {
+  struct Improvement {
+    const ShownTrial* trial;
+    double value, device_s;
+  };
+  Json rows = Json::array();
+  if (source.study.objectives.empty()) return rows;
+  std::vector<Improvement> all;
+  BestSoFar best(source.study.objectives.front().direction);
+  double device_s = 0;
+  for (const std::size_t i : by_end(trials)) {
+    device_s += trials[i].device_s;
+    if (best.take(trials[i])) all.push_back({&trials[i], best.value(), device_s});
+  }
+  if (all.size() < 2) return rows;
+  const double first = all.front().value, way = all.back().value - first;
+  for (const double share : {0.5, 0.9, 0.99, 1.0}) {
+    const auto reached = std::ranges::find_if(
+        all, [&](const Improvement& one) { return (one.value - first) / way >= share; });
+    if (reached == all.end()) continue;
+    const auto& finished_s = reached->trial->finished_s;
+    rows.push_back(
+        {{"share", share},
+         {"value", reached->value},
+         {"trial", reached->trial->trial},
+         {"wall_s", finished_s ? number_or_null(*finished_s - source.study.created_s) : Json()},
+         {"device_s", reached->device_s}});
+  }
+  return rows;
+}
+
 Json pareto_front(const ReportSource& source, const Trials& trials) {
   if (source.study.objectives.size() < 2) return {};
   std::vector<std::size_t> positions;

@@ -29,6 +29,12 @@ Json what_it_lacks(const ReportSource& source, const Trials& trials);
 // best is that of all trials so far, null before the first. At most about 3,000 trials each.
 Json history(const ReportSource& source, const Trials& trials);
 
+// Rows {"share", "value", "trial", "wall_s", "device_s"} for some shares of the way from the first
+// value to the best: when the best so far had come so far, by the ends of the trials, pauses and
+// the device time of all that had ended by then included. Empty if nothing is better than the
+// first.
+Json time_to_best(const ReportSource& source, const Trials& trials);
+
 // {"front": numbers of the trials of the Pareto set, "reference", "volume": {"trial", "volume"}}:
 // the hypervolume of the first trials up to each number, below the worst value of each objective.
 // Null with one objective.

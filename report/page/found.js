@@ -19,7 +19,7 @@ function studyCard() {
 }
 
 function whatWasFound(parent) {
-  const {best, costs, tests, spreads, why} = data.found;
+  const {best, costs, tests, spreads, time_to_best, why} = data.found;
   if (!best) empty(parent, why);
   else {
     if (data.objectives.length > 1) parent.append(element("p", {class: "says"},
@@ -46,6 +46,12 @@ function whatWasFound(parent) {
     {title: "device time", of: (row) => duration(row.device_s), number: true}],
     [...costs, costs.reduce((sum, row) => ({state: "all", trials: sum.trials + row.trials,
       epochs: sum.epochs + row.epochs, device_s: sum.device_s + row.device_s}))]));
+  if (time_to_best.length) parent.append(table("Time from the first value to the best, of trials that ended", [
+    {title: "of the way", of: (row) => number(100 * row.share) + " %", number: true},
+    {title: objective.metric, of: (row) => number(row.value), number: true},
+    {title: "trial", of: (row) => String(row.trial), number: true},
+    {title: "wall time", of: (row) => isNumber(row.wall_s) ? duration(row.wall_s) : missing, number: true},
+    {title: "device time", of: (row) => duration(row.device_s), number: true}], time_to_best));
   if (spreads.length) parent.append(table("Spread over seeds", [
     {title: "of", of: (row) => row.what},
     {title: "runs", of: (row) => String(row.count), number: true},

@@ -45,6 +45,28 @@ TEST(ReportHistory, OverTimeFollowsTheEndsOfTrialsAndAddsUpTheirDeviceTime) {
   EXPECT_EQ(history["best"], Json({1.0, 1.0}));
 }
 
+// From 10 to 0 by the ends of the trials; the last one is no improvement.
+TEST(ReportHistory, SaysWhenSoMuchOfTheWayToTheBestWasMade) {
+  WrittenStudy study;
+  study.add({.curve = {10}, .until_s = 10, .epoch_s = 1});
+  study.add({.curve = {0}, .until_s = 40, .epoch_s = 4});
+  study.add({.curve = {4}, .until_s = 20, .epoch_s = 2});
+  study.add({.curve = {7}, .until_s = 50, .epoch_s = 8});
+  const Json rows = study.model()["found"]["time_to_best"];
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_EQ(rows[0]["share"], 0.5);
+  EXPECT_EQ(rows[0]["trial"], 2);
+  EXPECT_EQ(rows[0]["wall_s"], 20.0);
+  EXPECT_EQ(rows[0]["device_s"], 3.0);
+  EXPECT_EQ(rows[1]["trial"], 1);
+  EXPECT_EQ(rows[3]["wall_s"], 40.0);
+  EXPECT_EQ(rows[3]["device_s"], 7.0);
+  WrittenStudy flat;
+  flat.add({.curve = {1}});
+  flat.add({.curve = {1}});
+  EXPECT_TRUE(flat.model()["found"]["time_to_best"].empty());
+}
+
 TEST(ReportPareto, HasTheFrontAndTheVolumeThatItDominates) {
   WrittenStudy study({minimize("value"), minimize("cost")});
   study.add({.curve = {1}, .second = 3});
