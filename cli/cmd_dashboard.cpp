@@ -63,8 +63,18 @@ class StudyPanels final : public Panels {
   }
 
   Result<std::string> trials(const std::string& study, const TrialQuery& query) override {
+    if (query.sort == "trial" && query.words.empty()) {
+      DETOL_ASSIGN(const OpenStudy open, open_named(study));
+      return trials_by_number(open, query);
+    }
     return with(study,
                 [&](LiveStudy& live, const OpenStudy& open) { return live.table(open, query); });
+  }
+
+  // Makes the model of the newest study.
+  void read_newest() {
+    const auto newest = open_study(storage_, "");
+    if (newest) (void)model(newest->record.name);
   }
 
   Result<void> act(const Action& action) override {
@@ -171,6 +181,7 @@ Result<int> run_dashboard(const Arguments& arguments) {
                        static_cast<std::uint16_t>(port.value_or(0))};
   DETOL_ASSIGN(const auto server, Server::listen(panels, asked, token));
   std::thread answering([&] { server->run(); });
+  std::thread reading([&] { panels.read_newest(); });  // before a browser asks for it
   say_where(server->served_at(), token);
   while (!signals.take()) {
     pollfd waiting{.fd = signals.descriptor(), .events = POLLIN, .revents = 0};
@@ -178,6 +189,7 @@ Result<int> run_dashboard(const Arguments& arguments) {
   }
   server->stop();
   answering.join();
+  reading.join();
   return 0;
 }
 

@@ -19,6 +19,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Not all of v_trials, whose other columns take as long again.
+constexpr std::string_view kColumns =
+    "trial, state, failure, reason, algorithm, arch_hash, params, flops, epochs, device_seconds, "
+    "started, finished, values_json, feasible, params_json";
+
 constexpr std::size_t kReadAtOnce = 5000;  // trials, so that their rows take some 10 MB
 constexpr std::size_t kMeasured = 2000;    // trials that say how much a choice matters
 constexpr double kLeastPauseS = 1;         // between two models
@@ -46,25 +51,41 @@ Result<Rows> curves_of(const OpenStudy& study, std::span<const TrialId> trials) 
       {study.record.name, study.record.objectives.front().metric});
 }
 
+Result<StudyProgress> progress_of(const OpenStudy& study) {
+  DETOL_ASSIGN(const auto all, progress_of_studies(*study.reader));
+  const auto found = std::ranges::find(all, study.record.id, &StudyProgress::id);
+  if (found != all.end()) return *found;
+  return fail(ErrorCode::kStudy, "study " + study.record.name + " was deleted");
+}
+
+Result<std::string> table_of(const OpenStudy& study, const ReportSource& source,
+                             const std::vector<TrialId>& page, const StudyProgress& now,
+                             std::size_t matching) {
+  DETOL_ASSIGN(const Rows rows, rows_of(study, kColumns, page));
+  return dumped(Json{{"of", now.trials},
+                     {"matching", matching},
+                     {"last", now.last},
+                     {"size", kTrialsOfPage},
+                     {"trials", trial_table(source, page, rows)}});
+}
+
 }  // namespace
 
 Result<void> LiveStudy::read_new(const OpenStudy& study) {
-  DETOL_ASSIGN(const auto all, progress_of_studies(*study.reader));
-  const auto now = std::ranges::find(all, id_, &StudyProgress::id);
-  if (now == all.end()) return fail(ErrorCode::kStudy, "the study is gone");
-  if (now->last == last_) return {};
-  std::vector<TrialId> fresh(last_ > 0 ? 0 : static_cast<std::size_t>(now->trials));
+  DETOL_ASSIGN(const StudyProgress now, progress_of(study));
+  if (now.last == last_) return {};
+  std::vector<TrialId> fresh(last_ > 0 ? 0 : static_cast<std::size_t>(now.trials));
   std::iota(fresh.begin(), fresh.end(), TrialId{0});
   if (last_ > 0) {
     DETOL_ASSIGN(fresh, changed_trials(*study.reader, id_, last_));
   }
   for (std::size_t first = 0; first < fresh.size(); first += kReadAtOnce) {
     const auto some = std::span(fresh).subspan(first, std::min(kReadAtOnce, fresh.size() - first));
-    DETOL_ASSIGN(const Rows trials, rows_of(study, "*", some));
+    DETOL_ASSIGN(const Rows trials, rows_of(study, kColumns, some));
     DETOL_ASSIGN(const Rows attempts, attempts_of(*study.reader, id_, some));
     trials_.take(trials, attempts, study.record.objectives);
   }
-  last_ = now->last;
+  last_ = now.last;
   return {};
 }
 
@@ -121,12 +142,23 @@ Result<std::string> LiveStudy::table(const OpenStudy& study, const TrialQuery& q
   DETOL_ASSIGN(source.labels, read_labels(*study.reader, study.record));
   std::size_t matching = 0;
   const std::vector<TrialId> page = trials_.page(source, query, matching);
-  DETOL_ASSIGN(const Rows rows, rows_of(study, "trial, params_json", page));
-  return dumped(Json{{"of", trials_.size()},
-                     {"matching", matching},
-                     {"last", last_},
-                     {"size", kTrialsOfPage},
-                     {"trials", trials_.table(source, page, rows)}});
+  StudyProgress read;
+  read.trials = static_cast<std::int64_t>(trials_.size());
+  read.last = last_;
+  return table_of(study, source, page, read, matching);
+}
+
+Result<std::string> trials_by_number(const OpenStudy& study, const TrialQuery& query) {
+  ReportSource source;
+  source.study = study.record;
+  DETOL_ASSIGN(source.labels, read_labels(*study.reader, study.record));
+  DETOL_ASSIGN(const StudyProgress now, progress_of(study));
+  const auto count = static_cast<TrialId>(now.trials);
+  const TrialId first = std::min(query.page, count / kTrialsOfPage) * kTrialsOfPage;
+  std::vector<TrialId> page;
+  for (TrialId i = first; i < std::min(count, first + kTrialsOfPage); ++i)
+    page.push_back(query.is_descending ? count - 1 - i : i);
+  return table_of(study, source, page, now, count);
 }
 
 }  // namespace detol::inline cli

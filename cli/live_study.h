@@ -52,4 +52,8 @@ class LiveStudy {
   ReportSource analyses_;
 };
 
+// Returns such a page of the trials by their numbers, which needs no other trial to be read.
+// REQUIRES: query.sort is trial, and query.words is empty.
+Result<std::string> trials_by_number(const OpenStudy& study, const TrialQuery& query);
+
 }  // namespace detol::inline cli

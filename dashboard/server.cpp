@@ -102,7 +102,12 @@ class HttpServer final : public Server {
   Result<void> bind() {
     server_.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
     server_.set_tcp_nodelay(true);
+    server_.set_socket_options([](socket_t socket) {  // a port that is taken is no error otherwise
+      const int yes = 1;
+      ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    });
     server_.set_keep_alive_max_count(1000);
+    server_.set_keep_alive_timeout(1);  // seconds, for which the end waits, too
     server_.set_payload_max_length(kLargestBody);
     server_.set_default_headers(kEveryAnswer);
     server_.set_pre_routing_handler([this](const Request& request, Response& response) {

@@ -38,19 +38,6 @@ std::vector<TrialId> as_ids(const std::vector<std::size_t>& positions) {
 
 struct LiveTrials::State {
   Trials trials;  // without choices and curves
-
-  // Returns copies of these trials with the choices of the rows.
-  Trials some(const std::vector<TrialId>& ids, const Rows& rows,
-              const std::vector<Objective>& objectives) const {
-    Trials chosen;
-    for (const TrialId id : ids)
-      if (id < trials.size()) chosen.push_back(trials[id]);
-    for (ShownTrial& row : trials_in(rows, objectives, true)) {
-      for (ShownTrial& trial : chosen)
-        if (trial.trial == row.trial) trial.params = std::move(row.params);
-    }
-    return chosen;
-  }
 };
 
 LiveTrials::LiveTrials() : state_(std::make_unique<State>()) {}
@@ -141,20 +128,23 @@ Json LiveTrials::model(const ReportSource& source, const Rows& drawn, const Rows
   return model;
 }
 
-Json LiveTrials::table(const ReportSource& source, const std::vector<TrialId>& trials,
-                       const Rows& rows) const {
-  const Trials some = state_->some(trials, rows, source.study.objectives);
-  Json columns = trial_columns(source, some);
-  Json choices = Json::array();
-  for (const ShownTrial& trial : some) choices.push_back(trial.params);
-  columns["choices"] = std::move(choices);
-  return columns;
-}
-
 std::vector<TrialId> LiveTrials::page(const ReportSource& source, const TrialQuery& query,
                                       std::size_t& matching) const {
   const std::vector<std::size_t> order = page_of_trials(source, state_->trials, query, matching);
   return as_ids(order);
+}
+
+Json trial_table(const ReportSource& source, const std::vector<TrialId>& order, const Rows& rows) {
+  Trials found = trials_in(rows, source.study.objectives, true);
+  Trials some;
+  for (const TrialId id : order) {
+    const auto at = std::ranges::find(found, id, &ShownTrial::trial);
+    if (at != found.end()) some.push_back(std::move(*at));
+  }
+  Json columns = trial_columns(source, some);
+  columns["choices"] = Json::array();
+  for (ShownTrial& trial : some) columns["choices"].push_back(std::move(trial.params));
+  return columns;
 }
 
 }  // namespace detol::inline report

@@ -58,13 +58,14 @@ class LiveTrials {
   std::vector<TrialId> page(const ReportSource& source, const TrialQuery& query,
                             std::size_t& matching) const;
 
-  // Returns the columns of these trials, with their choices: `rows` are of v_trials.
-  nlohmann::ordered_json table(const ReportSource& source, const std::vector<TrialId>& trials,
-                               const Rows& rows) const;
-
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// Returns the columns of the trials in the rows of v_trials, with their choices, in the order of
+// `order`.
+nlohmann::ordered_json trial_table(const ReportSource& source, const std::vector<TrialId>& order,
+                                   const Rows& rows);
 
 }  // namespace detol::inline report

@@ -17,7 +17,7 @@ function plain(part, key = "") {
 // Adds a place for a chart; `draw` returns {traces, layout}. `says` is what a screen reader says.
 function chart(parent, says, height, draw) {
   const key = keyOf(++page.charts);
-  const place = kept.charts.get(key) || element("div", {class: "chart", role: "img"});
+  const place = kept.charts.get(key) || element("div", {class: "chart", role: "img", "aria-label": says});
   kept.charts.delete(key);
   place.dataset.key = key;
   place.setAttribute("aria-label", says);

@@ -27,7 +27,7 @@ function say(words, isLost = false) {
 }
 
 // Draws all panels again and keeps what the reader did: charts, choices, what is open, the focus.
-function drawPanels(model) {
+async function drawPanels(model) {
   take(model);
   const focusable = () => [...at("main").querySelectorAll("a, button, input, summary, [tabindex]")];
   const focused = focusable().indexOf(document.activeElement);
@@ -43,26 +43,27 @@ function drawPanels(model) {
   at("contents").replaceChildren(page.contents);
   if (focused >= 0 && focusable()[focused]) focusable()[focused].focus({preventScroll: true});
   at("made").textContent = "Panels of " + madeAt() + ". Charts by plotly.js.";
-  drawCharts();
+  await drawCharts();
 }
 
 // Asks for the panels, and again when the program says that newer ones can be had.
 async function refreshPanels() {
   clearTimeout(timer);
-  if (isAsking || !study) return;
+  timer = 0;
+  if (isAsking || !study || document.hidden) return;
   isAsking = true;
   const name = study, began = performance.now();
   try {
     const answer = await (await ask("/api/model?study=" + encodeURIComponent(name))).json();
     if (name === study && answer.last !== shownLast) {
-      drawPanels(answer.model);
       shownLast = answer.last;
+      await drawPanels(answer.model);
     }
     if (answer.again_s > 0) timer = setTimeout(refreshPanels, 1000 * answer.again_s + 50);
     else if (current() && current().last > answer.last) timer = setTimeout(refreshPanels, Math.max(500, 3 * (performance.now() - began)));
   } catch (error) {
-    sayWhyNotDrawn(error);
-    say("The panels cannot be shown: " + error.message, true);
+    if (name === study) sayWhyNotDrawn(error);
+    if (name === study) say("The panels cannot be shown: " + error.message, true);
   }
   isAsking = false;
   if (name !== study) refreshPanels();
@@ -160,7 +161,6 @@ function happened(news) {
   showStudies();
   if (current().last !== tableLast) refreshTable();
   if (current().last !== shownLast && !timer) refreshPanels();
-  else if (current().last !== shownLast) { clearTimeout(timer); timer = 0; refreshPanels(); }
 }
 
 async function follow() {
@@ -182,4 +182,5 @@ async function follow() {
   }
 }
 
+document.addEventListener("visibilitychange", refreshPanels);
 follow();

@@ -3,8 +3,12 @@
 const panelsInOrder = [studyCard, historyPanel, paretoPanel, parallelPanel, importancePanel, slicePanel, curvesPanel,
   workersPanel, creditPanel, networksPanel];
 
-function drawCharts() {
-  for (const draw of waiting.splice(0)) draw();
+// Draws the charts one after the other, so that the page answers in between.
+async function drawCharts() {
+  for (const draw of waiting.splice(0)) {
+    draw();
+    await new Promise((done) => setTimeout(done));
+  }
   document.body.dataset.drawn = "yes";
 }
 

@@ -1,9 +1,5 @@
 // A found network answers for new data, from its study or from a file, without its training data.
 
-#include <arpa/inet.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
@@ -13,6 +9,7 @@
 
 #include "core/file.h"
 #include "tests/e2e/tiny_study.h"
+#include "tests/support/http.h"
 
 namespace detol::testing_support {
 namespace {
@@ -99,7 +96,8 @@ TEST(Predict, OfAWrongCellNamesItsPlaceAndWritesNothing) {
   const Ran bad = table.detol({"predict", "people", "--data", "bad.csv"});
   EXPECT_EQ(bad.code, 3);
   EXPECT_EQ(bad.out, "");
-  EXPECT_NE(bad.err.find("bad.csv:62:5: 'old' is not a finite number"), std::string::npos) << bad.err;
+  EXPECT_NE(bad.err.find("bad.csv:62:5: 'old' is not a finite number"), std::string::npos)
+      << bad.err;
   write_bytes(table.path() / "half.onnx", "half a file");
   EXPECT_EQ(table.detol({"predict", "half.onnx", "--data", "new.csv"}).code, 3);
   EXPECT_EQ(table.detol({"predict", "gone.onnx", "--data", "new.csv"}).code, 3);
@@ -127,41 +125,6 @@ TEST(Predict, ImagesInTheFileThatTheyWereTestedOn) {
   const double accuracy = static_cast<double>(right) / static_cast<double>(labels.size() - 8);
   EXPECT_NE(tested.out.find(std::to_string(accuracy).substr(0, 5)), std::string::npos)
       << accuracy << tested.out;
-}
-
-// Returns an address of this machine at a port; 0: one that is free.
-sockaddr_in here(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(port);
-  return address;
-}
-
-std::uint16_t free_port() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address = here(0);
-  socklen_t size = sizeof(address);
-  EXPECT_EQ(::bind(socket, reinterpret_cast<sockaddr*>(&address), size), 0);
-  EXPECT_EQ(::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size), 0);
-  ::close(socket);
-  return ntohs(address.sin_port);
-}
-
-// Sends a request and returns the whole answer.
-std::string ask(std::uint16_t port, const std::string& request) {
-  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-  const sockaddr_in address = here(port);
-  EXPECT_EQ(::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
-  EXPECT_EQ(::send(socket, request.data(), request.size(), 0),
-            static_cast<ssize_t>(request.size()));
-  std::string answer(1 << 16, '\0');
-  std::size_t size = 0;
-  for (ssize_t got = 1; got > 0; size += static_cast<std::size_t>(std::max<ssize_t>(got, 0)))
-    got = ::recv(socket, answer.data() + size, answer.size() - size, 0);
-  ::close(socket);
-  answer.resize(size);
-  return answer;
 }
 
 std::string post(std::uint16_t port, const std::string& body) {

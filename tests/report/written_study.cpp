@@ -29,7 +29,13 @@ void WrittenStudy::append(const std::vector<Event>& events) {
   EXPECT_TRUE(written) << written.error().message;
 }
 
-void WrittenStudy::add(const WrittenTrial& trial) {
+void WrittenStudy::add_all(const std::vector<WrittenTrial>& trials) {
+  std::vector<Event> events;
+  for (const WrittenTrial& trial : trials) add_to(events, trial);
+  append(events);
+}
+
+void WrittenStudy::add_to(std::vector<Event>& events, const WrittenTrial& trial) {
   const TrialId id = next_++;
   event::Asked asked;
   asked.trial = id;
@@ -39,7 +45,7 @@ void WrittenStudy::add(const WrittenTrial& trial) {
   started.trial = id;
   started.worker = trial.worker;
   started.at_s = kBegin + trial.from_s;
-  std::vector<Event> events = {asked, started};
+  events.insert(events.end(), {Event(asked), Event(started)});
   for (std::size_t i = 0; i < trial.curve.size(); ++i) {
     event::Reported reported;
     reported.trial = id;
@@ -58,7 +64,6 @@ void WrittenStudy::add(const WrittenTrial& trial) {
   told.outcome = Measured{.values = {trial.curve.empty() ? 0 : trial.curve.back()}};
   if (trial.state == TrialState::kFail) told.outcome = Failed{};
   if (trial.state >= TrialState::kComplete) events.emplace_back(told);
-  append(events);
 }
 
 void WrittenStudy::note(LabelTarget target, const std::string& text) {
@@ -66,8 +71,12 @@ void WrittenStudy::note(LabelTarget target, const std::string& text) {
   ASSERT_TRUE(ledger_->record_facts(facts));
 }
 
+std::unique_ptr<Reader> WrittenStudy::reader() const {
+  return Reader::open(folder_.path() / "detol.db").value();
+}
+
 ReportSource WrittenStudy::source() const {
-  const auto reader = Reader::open(folder_.path() / "detol.db").value();
+  const auto reader = this->reader();
   ReportSource source;
   source.study = reader->study("written").value();
   source.config = load_study_config(source.study.config, "written").value();

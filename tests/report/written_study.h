@@ -31,17 +31,23 @@ class WrittenStudy {
   explicit WrittenStudy(std::vector<Objective> objectives = {minimize("value")},
                         std::string budget = "10trials");
 
-  void add(const WrittenTrial& trial);
+  void add(const WrittenTrial& trial) { add_all({trial}); }
+  void add_all(const std::vector<WrittenTrial>& trials);  // in one transaction
   void append(const std::vector<Event>& events);
   void note(LabelTarget target, const std::string& text);
 
   // Returns the source as `detol report` reads it, without importance and networks.
   ReportSource source() const;
 
+  std::unique_ptr<Reader> reader() const;
+  StudyId id() const { return id_; }
+
   // Returns the model of its report.
   nlohmann::ordered_json model() const;
 
  private:
+  void add_to(std::vector<Event>& events, const WrittenTrial& trial);
+
   TempFolder folder_;
   StudyRecord record_;
   std::unique_ptr<Ledger> ledger_;
