@@ -47,12 +47,23 @@ bool is_blank(sqlite3* database, const char* sql) {
   return true;
 }
 
+// Returns how to write a column that there is not, if it may be meant for a parameter or a metric.
+std::string hint_for(std::string_view why) {
+  constexpr std::string_view kNoColumn = "no such column: ";
+  if (!why.starts_with(kNoColumn)) return "";
+  const std::string name = printable_excerpt(why.substr(kNoColumn.size()));
+  return fmt::format(
+      " (of v_trials a parameter is params_json->>'{0}', a metric "
+      "values_json->>'{0}')",
+      name);
+}
+
 Error refused(std::string_view why) {
   return {ErrorCode::kUsage,
           fmt::format(
-              "the query was refused: {}; write one SELECT over v_studies, v_trials, "
+              "the query was refused: {}{}; write one SELECT over v_studies, v_trials, "
               "v_params, v_metrics, v_models, v_workers, v_datasets, v_networks, v_hosts, v_runs",
-              printable_excerpt(why))};
+              printable_excerpt(why), hint_for(why))};
 }
 
 Cell cell_at(const Statement& row, int column) {

@@ -61,6 +61,8 @@ struct BudgetPart {
 tl::expected<BudgetPart, std::string> take_part(std::string_view& rest) {
   BudgetPart part;
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), part.amount);
+  if (rest.starts_with('+'))
+    return tl::unexpected<std::string>("a plus adds to a study that `detol resume` continues");
   if (error != std::errc{} || !std::isfinite(part.amount))
     return tl::unexpected(in_quotes(rest) + " does not start with a number");
   rest = trimmed(rest.substr(static_cast<std::size_t>(end - rest.data())));

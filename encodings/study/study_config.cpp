@@ -210,10 +210,11 @@ class StudyLoader {
   // path.
   Result<void> path_or_source(const json& section, const char* name) const {
     if (section.contains("path") || section.contains("source")) return {};
-    return source_.error(node_at(tree_, {name})->at,
-                         fmt::format("{}: the key 'path' is missing; it must be a word, or left to "
-                                     "--data beside 'source', which says where the data is had",
-                                     name));
+    return source_.error(
+        node_at(tree_, {name})->at,
+        fmt::format("{}: the key 'path' is missing; it must be a word, or left to "
+                    "--data beside 'source', which says where to download the data",
+                    name));
   }
 
   Result<void> read_training(const SchemaReader& reader, json& file) {

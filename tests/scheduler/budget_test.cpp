@@ -88,7 +88,7 @@ TEST_P(BadBudget, IsAUsageErrorInOneLineWithExamples) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, BadBudget,
-    testing::Values(Mistake{"", "does not start with a number"},
+    testing::Values(Mistake{"", "does not start with a number"}, Mistake{"+5s", "detol resume"},
                     Mistake{"soon", "does not start with a number"}, Mistake{"-5s", "above 0"},
                     Mistake{"0trials", "above 0"}, Mistake{"12", "unit is missing"},
                     Mistake{"1e999s", "number"}, Mistake{"nantrials", "number"},
