@@ -8,7 +8,7 @@
 
 namespace detol::inline encoding {
 
-enum class OptimizerKind { kSgd, kAdamw, kRmsprop, kLars };
+enum class OptimizerKind { kSgd, kAdamw, kRmsprop, kLars, kAdam };
 
 struct OptimizerRow {
   const char* name;
@@ -20,7 +20,8 @@ struct OptimizerRow {
 inline constexpr OptimizerRow kOptimizers[] = {{"sgd", OptimizerKind::kSgd, 1},
                                                {"adamw", OptimizerKind::kAdamw, 2},
                                                {"rmsprop", OptimizerKind::kRmsprop, 2},
-                                               {"lars", OptimizerKind::kLars, 1}};
+                                               {"lars", OptimizerKind::kLars, 1},
+                                               {"adam", OptimizerKind::kAdam, 2}};
 
 constexpr int moments_of(OptimizerKind kind) {
   return kOptimizers[static_cast<int>(kind)].moments;

@@ -16,10 +16,10 @@ namespace detol::inline encoding {
 struct Recipe {
   std::string optimizer = "sgd";  // a name of optimizers()
   double lr = 0.1;                // at this batch size, after warm-up
-  double momentum = 0.9;          // adamw: beta1
+  double momentum = 0.9;          // adam, adamw: beta1
   bool nesterov = true;           // sgd
-  double beta2 = 0.999;           // adamw; rmsprop: its alpha
-  double epsilon = 1e-8;          // adamw, rmsprop
+  double beta2 = 0.999;           // adam, adamw; rmsprop: its alpha
+  double epsilon = 1e-8;          // adam, adamw, rmsprop
   double weight_decay = 0;        // adamw: decoupled; others: added to the gradient
   double trust = 0.001;           // lars: its trust coefficient
   std::int64_t batch_size = 64;   // global, over all ranks of a group

@@ -77,11 +77,11 @@ TEST(TrainingSettings, TheIdentityIsTheTextThatItAlwaysWas) {
 
 TEST(TrainingSettings, AnUnknownWordIsAnErrorThatNamesTheSetting) {
   EXPECT_TRUE(check_words(Recipe{}));
-  const auto refused = check_words(Recipe{.optimizer = "adam"});
+  const auto refused = check_words(Recipe{.optimizer = "adm"});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message,
-            "parameters.optimizer: unknown word 'adam'; did you mean 'adamw'? known: sgd, adamw, "
-            "rmsprop, lars");
+            "parameters.optimizer: unknown word 'adm'; did you mean 'adam'? known: sgd, adamw, "
+            "rmsprop, lars, adam");
 }
 
 // Documented: the default of a setting in docs/space-file.md, and the line that states it.

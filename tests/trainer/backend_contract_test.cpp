@@ -59,6 +59,14 @@ TEST_P(Backend, AgreesUnderAdamW) {
   expect_agreement(GetParam(), composite(8), recipe);
 }
 
+TEST_P(Backend, AgreesUnderAdam) {
+  Recipe recipe;
+  recipe.batch_size = 6;
+  recipe.optimizer = "adam";
+  recipe.weight_decay = 0.1;
+  expect_agreement(GetParam(), composite(8), recipe);
+}
+
 TEST_P(Backend, AgreesUnderRmsProp) {
   Recipe recipe;
   recipe.batch_size = 6;
@@ -141,7 +149,7 @@ TEST_P(Backend, AgreesOnAChainOverSequencesAndOnOneOverTables) {
 }
 
 TEST_P(Backend, KeepsEveryBitOfAState) {
-  for (const char* optimizer : {"sgd", "adamw", "rmsprop", "lars"}) {
+  for (const char* optimizer : {"sgd", "adam", "adamw", "rmsprop", "lars"}) {
     Recipe recipe;
     recipe.batch_size = 4;
     recipe.optimizer = optimizer;

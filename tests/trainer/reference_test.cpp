@@ -2,6 +2,7 @@
 
 #include "trainer/backends/reference/reference.h"
 
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -88,6 +89,28 @@ TEST(AdamW, CorrectsItsBiasAndDecaysApartFromTheGradient) {
     other = other * (1 - lr * 0.1) + move;
     steps.step(lr, n);
     EXPECT_NEAR(steps.weight(), w, 1e-13) << "step " << n;
+  }
+}
+
+// torch.optim.Adam: the decay is part of the gradient, and of both moments.
+TEST(Adam, CorrectsItsBiasAndDecaysInTheGradient) {
+  Recipe recipe;
+  recipe.optimizer = "adam";
+  recipe.weight_decay = 0.1;
+  const double lr = 0.01;
+  Steps steps = steps_of(recipe, 0.5);
+  std::array<double, 2> w = {0.5, 0}, m = {}, s = {};
+  for (std::int64_t n = 0; n < 3; ++n) {
+    const double t = static_cast<double>(n + 1), of_loss = gradient(w[0], w[1]);
+    for (std::size_t i = 0; i < 2; ++i) {
+      const double g = (i == 0 ? of_loss : -of_loss) + 0.1 * w[i];
+      m[i] = 0.9 * m[i] + 0.1 * g;
+      s[i] = 0.999 * s[i] + 0.001 * g * g;
+      w[i] -= lr * (m[i] / (1 - std::pow(0.9, t))) /
+              (std::sqrt(s[i] / (1 - std::pow(0.999, t))) + 1e-8);
+    }
+    steps.step(lr, n);
+    EXPECT_NEAR(steps.weight(), w[0], 1e-13) << "step " << n;
   }
 }
 

@@ -84,7 +84,7 @@ TEST(TrainingMemory, IsForeseenForRandomNetworks) {
 
 TEST(TrainingMemory, IsForeseenForEveryRecipe) {
   const Network network = make_resnet({});
-  for (const char* optimizer : {"sgd", "adamw", "rmsprop", "lars"}) {
+  for (const char* optimizer : {"sgd", "adam", "adamw", "rmsprop", "lars"}) {
     for (const double ema : {0.0, 0.9}) {
       const Recipe recipe{.optimizer = optimizer, .batch_size = 2, .ema = ema};
       EXPECT_EQ(foreseen_bytes(network, recipe), held_bytes(network, recipe))

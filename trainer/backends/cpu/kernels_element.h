@@ -72,6 +72,17 @@ void adamw(const UpdateStep& s, float* w, const float* g, float* first, float* s
   }
 }
 
+void adam(const UpdateStep& s, float* w, const float* g, float* first, float* second,
+          std::size_t floats) {
+  for (std::size_t i = 0; i < floats; ++i) {
+    const float gradient = g[i] + s.decay * w[i];
+    first[i] = s.momentum * first[i] + (1 - s.momentum) * gradient;
+    second[i] = s.beta2 * second[i] + (1 - s.beta2) * gradient * gradient;
+    const float deviation = __builtin_sqrtf(second[i] / s.unbiased2) + s.epsilon;
+    w[i] -= s.lr * (first[i] / s.unbiased1) / deviation;
+  }
+}
+
 void rmsprop(const UpdateStep& s, float* w, const float* g, float* square, float* velocity,
              std::size_t floats) {
   for (std::size_t i = 0; i < floats; ++i) {
@@ -93,6 +104,8 @@ void update(const UpdateStep& s, float* w, const float* g, float* first, float* 
       return rmsprop(s, w, g, first, second, floats);
     case OptimizerKind::kLars:
       return;  // see lars() below: each tensor has its own rate
+    case OptimizerKind::kAdam:
+      return adam(s, w, g, first, second, floats);
   }
 }
 

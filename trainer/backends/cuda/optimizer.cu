@@ -17,10 +17,14 @@ __device__ void step(const UpdateCall& call, const StepRow& now, float decay, El
     const float g = e.gradient + decay * e.weight;
     e.first = m * e.first + g;
     e.weight -= now.lr * (nesterov ? g + m * e.first : e.first);
-  } else if constexpr (kind == OptimizerKind::kAdamw) {
-    e.weight -= now.lr * decay * e.weight;
-    e.first = m * e.first + (1 - m) * e.gradient;
-    e.second = call.beta2 * e.second + (1 - call.beta2) * e.gradient * e.gradient;
+  } else if constexpr (kind == OptimizerKind::kAdamw || kind == OptimizerKind::kAdam) {
+    float g = e.gradient;
+    if constexpr (kind == OptimizerKind::kAdamw)
+      e.weight -= now.lr * decay * e.weight;
+    else
+      g += decay * e.weight;
+    e.first = m * e.first + (1 - m) * g;
+    e.second = call.beta2 * e.second + (1 - call.beta2) * g * g;
     const float deviation = sqrtf(e.second / now.unbiased2) + call.epsilon;
     e.weight -= now.lr * (e.first / now.unbiased1) / deviation;
   } else {
@@ -150,6 +154,8 @@ void update(const UpdateCall& call, Stream stream) {
       return run_update<OptimizerKind::kRmsprop>(call, stream);
     case OptimizerKind::kLars:
       return;  // see update_lars(): the rate depends on the tensor
+    case OptimizerKind::kAdam:
+      return run_update<OptimizerKind::kAdam>(call, stream);
   }
 }
 

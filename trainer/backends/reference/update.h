@@ -29,6 +29,8 @@ struct Update {
         return rmsprop(weight, gradient, first, second);
       case OptimizerKind::kLars:
         return lars(rate, weight, gradient, first);
+      case OptimizerKind::kAdam:
+        return adam(weight, gradient, first, second);
     }
   }
 
@@ -41,13 +43,23 @@ struct Update {
   }
 
   void adamw(Real& weight, Real gradient, Real& first, Real& second) const {
+    const auto lr = static_cast<Real>(settings.lr);
+    if (decays) weight -= lr * static_cast<Real>(recipe.weight_decay) * weight;
+    move_by_moments(weight, gradient, first, second);
+  }
+
+  void adam(Real& weight, Real gradient, Real& first, Real& second) const {
+    if (decays) gradient += static_cast<Real>(recipe.weight_decay) * weight;
+    move_by_moments(weight, gradient, first, second);
+  }
+
+  void move_by_moments(Real& weight, Real gradient, Real& first, Real& second) const {
     const auto steps = static_cast<double>(settings.step + 1);
     const auto beta1 = static_cast<Real>(recipe.momentum);
     const auto beta2 = static_cast<Real>(recipe.beta2);
     const auto unbiased1 = static_cast<Real>(1 - std::pow(recipe.momentum, steps));
     const auto unbiased2 = static_cast<Real>(1 - std::pow(recipe.beta2, steps));
     const auto lr = static_cast<Real>(settings.lr);
-    if (decays) weight -= lr * static_cast<Real>(recipe.weight_decay) * weight;
     first = beta1 * first + (1 - beta1) * gradient;
     second = beta2 * second + (1 - beta2) * gradient * gradient;
     const Real deviation = std::sqrt(second / unbiased2) + static_cast<Real>(recipe.epsilon);
