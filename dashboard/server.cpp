@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kThreads = 24;  // each holds a connection
 constexpr int kMostFollowers = 16;
 constexpr std::size_t kLargestBody = 64 << 10;
-constexpr auto kLook = std::chrono::milliseconds(400);  // between two looks at the studies
+constexpr auto kLook = std::chrono::milliseconds(500);  // between two looks at the studies
 constexpr int kLooksOfSilence = 30;                     // until a comment says that all is well
 
 // plotly.js compiles code for parallel coordinates, and writes styles into its elements.

@@ -32,6 +32,7 @@ function chart(parent, says, height, draw) {
       ...layout}, {responsive: true, displaylogo: false, displayModeBar: height < 300 || narrow ? false : "hover",
       modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"]});
   };
+  redraw.place = place;
   waiting.push(redraw);
   return () => { if (window.Plotly) redraw(); };
 }

@@ -26,6 +26,27 @@ function say(words, isLost = false) {
   at("live").className = isLost ? "lost" : "";
 }
 
+// Charts that were drawn once are drawn again when they are in view.
+const pending = new WeakMap();
+const inView = new IntersectionObserver((entries) => entries.forEach(({target, isIntersecting}) => {
+  if (!isIntersecting || !pending.has(target)) return;
+  pending.get(target)();
+  pending.delete(target);
+}), {rootMargin: "300px"});
+
+async function drawNew() {
+  for (const draw of waiting.splice(0)) {
+    if (!draw.place || !draw.place.classList.contains("js-plotly-plot")) {
+      waiting.push(draw);
+      continue;
+    }
+    pending.set(draw.place, draw);
+    inView.unobserve(draw.place);
+    inView.observe(draw.place);
+  }
+  await drawCharts();
+}
+
 // Draws all panels again and keeps what the reader did: charts, choices, what is open, the focus.
 async function drawPanels(model) {
   take(model);
@@ -37,13 +58,16 @@ async function drawPanels(model) {
   panels = 0;
   waiting.length = 0;
   for (const draw of panelsInOrder) draw();
-  for (const place of kept.charts.values()) Plotly.purge(place);
+  for (const place of kept.charts.values()) {
+    inView.unobserve(place);
+    Plotly.purge(place);
+  }
   kept.charts.clear();
   at("main").replaceChildren(page.main);
   at("contents").replaceChildren(page.contents);
   if (focused >= 0 && focusable()[focused]) focusable()[focused].focus({preventScroll: true});
   at("made").textContent = "Panels of " + madeAt() + ". Charts by plotly.js.";
-  await drawCharts();
+  await drawNew();
 }
 
 // Asks for the panels, and again when the program says that newer ones can be had.
@@ -60,7 +84,7 @@ async function refreshPanels() {
       await drawPanels(answer.model);
     }
     if (answer.again_s > 0) timer = setTimeout(refreshPanels, 1000 * answer.again_s + 50);
-    else if (current() && current().last > answer.last) timer = setTimeout(refreshPanels, Math.max(500, 3 * (performance.now() - began)));
+    else if (current() && current().last > answer.last) timer = setTimeout(refreshPanels, Math.max(500, performance.now() - began));
   } catch (error) {
     if (name === study) sayWhyNotDrawn(error);
     if (name === study) say("The panels cannot be shown: " + error.message, true);
