@@ -36,7 +36,7 @@ constexpr std::array kElsewhere = {
     Elsewhere{"key", "learning_rate", "lr"},
     Elsewhere{"key", "wd", "weight_decay"},
     Elsewhere{"key", "batch", "batch_size"},
-    Elsewhere{"algorithm", "bohb", "--algorithm tpe --pruner asha"},
+    Elsewhere{"algorithm", "bohb", "--algorithm tpe --pruner hyperband"},
     Elsewhere{"algorithm", "hyperband", "--pruner hyperband, which goes with any algorithm"},
     Elsewhere{"algorithm", "asha", "--pruner asha, which goes with any algorithm"},
     Elsewhere{"algorithm", "bayesian", "gp"},
