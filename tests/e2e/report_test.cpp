@@ -36,6 +36,14 @@ std::vector<std::vector<std::string>> documented_commands() {
   return commands;
 }
 
+// Searches study `two`, of 30 trials.
+Ran search_two_objectives(const std::filesystem::path& folder) {
+  write_bytes(folder / "two.yaml",
+              "version: 1\nstudy: two\nfunction: {name: zdt1, dimensions: 3}\n"
+              "search: {algorithm: nsga2}\nbudget: 30trials\n");
+  return run(folder, {"search", "--space", "two.yaml", "-j", "1"});
+}
+
 TEST(Report, OfASearchHasAllThatItFound) {
   const TinyStudy tiny;
   std::vector<std::string> search = tiny.search_words();
@@ -75,10 +83,7 @@ TEST(Report, OfASearchHasAllThatItFound) {
 
 TEST(Report, OfAFunctionWithTwoObjectivesHasItsFront) {
   const TempFolder folder;
-  write_bytes(folder.path() / "two.yaml",
-              "version: 1\nstudy: two\nfunction: {name: zdt1, dimensions: 3}\n"
-              "search: {algorithm: nsga2}\nbudget: 30trials\n");
-  ASSERT_EQ(run(folder.path(), {"search", "--space", "two.yaml", "-j", "1"}).code, 0);
+  ASSERT_EQ(search_two_objectives(folder.path()).code, 0);
   const Ran ran = run(folder.path(), {"report", "-f", "json"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   const Json written = Json::parse(ran.out)[0];
@@ -127,10 +132,7 @@ TEST(Report, RefusesWhatItCannotWriteAndLeavesNothing) {
 
 TEST(Plot, DrawsHistoryAndFrontAndWritesThem) {
   const TempFolder folder;
-  write_bytes(folder.path() / "two.yaml",
-              "version: 1\nstudy: two\nfunction: {name: zdt1, dimensions: 3}\n"
-              "search: {algorithm: random}\nbudget: 30trials\n");
-  ASSERT_EQ(run(folder.path(), {"search", "--space", "two.yaml", "-j", "1"}).code, 0);
+  ASSERT_EQ(search_two_objectives(folder.path()).code, 0);
   const Ran text = run(folder.path(), {"plot"});
   EXPECT_EQ(text.code, 0) << text.err;
   EXPECT_NE(text.out.find("two: optimisation history (minimize "), std::string::npos) << text.out;
@@ -161,8 +163,8 @@ TEST(Plot, DrawsHistoryAndFrontAndWritesThem) {
   EXPECT_EQ(nowhere.out, "");
   EXPECT_EQ(run(folder.path(), {"plot", "-o", "front.svg"}).code, 0);
   EXPECT_NE(text_of(folder.path() / "front.svg").find("two: Pareto front"), std::string::npos);
-  EXPECT_EQ(run(folder.path(), {"plot", "--what", "history", "--against", "device-time", "-o",
-                                "history.png"})
+  EXPECT_EQ(run(folder.path(),
+                {"plot", "--what", "history", "--against", "device-time", "-o", "history.png"})
                 .code,
             0);
   EXPECT_TRUE(text_of(folder.path() / "history.png").starts_with("\x89PNG"));
