@@ -29,12 +29,7 @@ constexpr int kMostChartRows = 20;  // of a chart in the terminal
 
 // Returns a number of a trial; NaN if it has none.
 double number_at(const Rows& rows, std::size_t row, std::string_view column) {
-  const auto at =
-      static_cast<std::size_t>(std::ranges::find(rows.columns, column) - rows.columns.begin());
-  const Cell& cell = rows.rows[row].at(at);
-  if (const auto* whole = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*whole);
-  const auto* number = std::get_if<double>(&cell);
-  return number != nullptr ? *number : std::nan("");
+  return cell_number(cell(rows, row, column));
 }
 
 // Against is what the history is drawn against.

@@ -36,12 +36,6 @@ SELECT count(*) FILTER (WHERE epochs > 0), count(*) FILTER (WHERE state = 'RUNNI
   total(device_seconds), count(*) FILTER (WHERE algorithm = 'fallback')
 FROM v_trials WHERE study = ?1)sql";
 
-double number(const Cell& cell) {
-  if (const auto* whole = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*whole);
-  const auto* real = std::get_if<double>(&cell);
-  return real == nullptr ? 0 : *real;
-}
-
 Cell share_used(const std::string& text, const Spent& spent) {
   const auto budget = parse_budget(text);
   if (!budget || budget->is_unlimited() || budget->work) return {};
@@ -90,8 +84,10 @@ Result<Rows> status_of(Reader& reader, const std::string& storage, const StudyRe
   DETOL_ASSIGN(const Rows counts, reader.select(std::string(kCounts), {study}));
   auto& row = rows.rows.front();
   const auto& count = counts.rows.front();
-  const Spent spent{
-      .wall_s = number(row[7]), .device_s = number(row[8]), .trials = number(count[0]), .work = 0};
+  const Spent spent{.wall_s = cell_number(row[7], 0),
+                    .device_s = cell_number(row[8], 0),
+                    .trials = cell_number(count[0], 0),
+                    .work = 0};
   const Cell used = share_used(std::get<std::string>(row[3]), spent);
   const std::vector<std::string> names = {
       "trained", "running", "waiting",          "complete",
@@ -103,9 +99,9 @@ Result<Rows> status_of(Reader& reader, const std::string& storage, const StudyRe
                        "advised_group_size", "utilisation", "budget_used", "situation"});
   DETOL_ASSIGN(const std::vector<Event> events, reader.events(record.id));
   DETOL_ASSIGN(const GroupAdvice groups, group_advice(reader, record, events));
-  row.push_back(number(count[1]) > 0 ? workers_of(events) : Cell());
+  row.push_back(cell_number(count[1], 0) > 0 ? workers_of(events) : Cell());
   row.insert(row.end(), {groups.sizes, groups.strong, groups.weak, groups.advised});
-  row.push_back(utilisation(number(count[6]), spent.device_s));
+  row.push_back(utilisation(cell_number(count[6], 0), spent.device_s));
   row.push_back(used);
   DETOL_ASSIGN(std::string situation, situation_of(storage, record));
   row.emplace_back(std::move(situation));

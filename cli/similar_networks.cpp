@@ -83,16 +83,10 @@ std::string text_or_nothing(const Cell& cell) {
   return text != nullptr ? *text : std::string();
 }
 
-double number_or_nan(const Cell& cell) {
-  if (const auto* whole = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*whole);
-  const auto* number = std::get_if<double>(&cell);
-  return number != nullptr ? *number : std::numeric_limits<double>::quiet_NaN();
-}
-
 ScoredNetwork scored(const Rows& trials, std::size_t row, std::size_t study) {
   return {.study = study,
           .trial = std::get<std::int64_t>(cell(trials, row, "trial")),
-          .value = number_or_nan(cell(trials, row, "value")),
+          .value = cell_number(cell(trials, row, "value")),
           .arch_hash = text_or_nothing(cell(trials, row, "arch_hash")),
           .graph = {}};
 }

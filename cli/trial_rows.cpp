@@ -190,10 +190,7 @@ TrialId trial_of(const Rows& trials, std::size_t row) {
 }
 
 double real_cell(const Rows& rows, std::size_t row, std::string_view column) {
-  const Cell& found = cell(rows, row, column);
-  if (const auto* whole = std::get_if<std::int64_t>(&found)) return static_cast<double>(*whole);
-  const auto* real = std::get_if<double>(&found);
-  return real != nullptr ? *real : 0;
+  return cell_number(cell(rows, row, column), 0);
 }
 
 Result<Rows> one_trial(const OpenStudy& study, const std::string& id_or_best) {

@@ -25,12 +25,6 @@ SELECT payload->>'state', coalesce(payload->>'at', 0.0)
 FROM events INDEXED BY events_by_trial
 WHERE study = ?1 AND trial = -1 AND kind = 'state' ORDER BY seq)sql";
 
-double real_in(const Cell& cell) {
-  if (const auto* real = std::get_if<double>(&cell)) return *real;
-  const auto* whole = std::get_if<std::int64_t>(&cell);
-  return whole != nullptr ? static_cast<double>(*whole) : 0;
-}
-
 std::int64_t whole_in(const Cell& cell) {
   const auto* whole = std::get_if<std::int64_t>(&cell);
   return whole != nullptr ? *whole : 0;
@@ -53,7 +47,7 @@ Result<std::vector<StudyProgress>> progress_of_studies(Reader& reader) {
                         .trials = whole_in(row[3]),
                         .last = whole_in(row[4]),
                         .objectives_json = text_in(row[6])};
-    if (!std::holds_alternative<std::monostate>(row[5])) study.best = real_in(row[5]);
+    if (!std::holds_alternative<std::monostate>(row[5])) study.best = cell_number(row[5], 0);
     studies.push_back(std::move(study));
   }
   return studies;
@@ -82,9 +76,9 @@ Result<std::vector<Event>> state_events(Reader& reader, StudyId study) {
     events.emplace_back(
         event::StudyState{.state = study_phase_from(text_in(row[0])).value_or(StudyPhase::kRunning),
                           .budget = {},
-                          .at_s = real_in(row[1])});
+                          .at_s = cell_number(row[1], 0)});
   for (const auto& row : spent.rows)
-    events.emplace_back(event::Accounted{real_in(row[0]), real_in(row[1])});
+    events.emplace_back(event::Accounted{cell_number(row[0], 0), cell_number(row[1], 0)});
   return events;
 }
 

@@ -4,6 +4,7 @@
 // plain cells. It cannot write. Safe to open from any process on this machine.
 
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
 #include <variant>
@@ -15,6 +16,14 @@
 namespace detol::inline knowledge {
 
 using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;
+
+// Returns the number in a cell, or `otherwise` if it holds none.
+inline double cell_number(const Cell& cell,
+                          double otherwise = std::numeric_limits<double>::quiet_NaN()) {
+  if (const auto* whole = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*whole);
+  const auto* real = std::get_if<double>(&cell);
+  return real != nullptr ? *real : otherwise;
+}
 
 struct Rows {
   std::vector<std::string> columns;

@@ -11,12 +11,6 @@ namespace {
 constexpr std::size_t kBestDrawn = 400, kOthersDrawn = 1600, kFrontDrawn = 500;
 constexpr std::size_t kBestWithCurve = 60, kMostWithCurve = 200;
 
-double number_in(const Cell& cell) {
-  if (const auto* real = std::get_if<double>(&cell)) return *real;
-  const auto* whole = std::get_if<std::int64_t>(&cell);
-  return whole != nullptr ? static_cast<double>(*whole) : std::nan("");
-}
-
 // Returns the first `most` of the list, ascending and with the others of it spread evenly.
 std::vector<std::size_t> best_and_spread(std::vector<std::size_t> best, std::size_t most,
                                          const std::vector<std::size_t>& all, std::size_t limit) {
@@ -53,13 +47,13 @@ void LiveTrials::take(const Rows& trials, const Rows& attempts,
     if (at < all.size()) all[at] = std::move(trial);
   }
   for (const auto& row : attempts.rows) {
-    const auto at = static_cast<std::size_t>(number_in(row[0]));
-    const double started_s = number_in(row[2]);
+    const auto at = static_cast<std::size_t>(cell_number(row[0]));
+    const double started_s = cell_number(row[2]);
     if (at >= all.size() || !std::isfinite(started_s)) continue;
     const auto* worker = std::get_if<std::string>(&row[1]);
     all[at].attempts.push_back(
-        {worker != nullptr ? *worker : "", started_s, started_s + number_in(row[3])});
-    const double work = number_in(row[4]);
+        {worker != nullptr ? *worker : "", started_s, started_s + cell_number(row[3])});
+    const double work = cell_number(row[4]);
     if (work > all[at].work) all[at].work = work;
     if (all[at].finished_s)
       all[at].attempts.back().until_s =
@@ -119,8 +113,8 @@ Json LiveTrials::model(const ReportSource& source, const Rows& drawn, const Rows
   Trials some;
   for (const TrialId id : ids) some.push_back(trials[id]);
   for (const auto& row : curves.rows) {
-    const auto at = static_cast<std::size_t>(number_in(row[0]));
-    if (at < trials.size()) trials[at].curve.push_back({number_in(row[1]), number_in(row[2])});
+    const auto at = static_cast<std::size_t>(cell_number(row[0]));
+    if (at < trials.size()) trials[at].curve.push_back({cell_number(row[1]), cell_number(row[2])});
   }
   Json model = model_with(source, trials, some);
   for (const TrialId id : ids) trials[id].params = Json();

@@ -28,10 +28,7 @@ class RowReader {
 
   double number(const std::string& column) const {
     const Cell* found = cell(column);
-    if (found == nullptr) return kNaN;
-    if (const auto* whole = std::get_if<std::int64_t>(found)) return static_cast<double>(*whole);
-    const auto* real = std::get_if<double>(found);
-    return real != nullptr ? *real : kNaN;
+    return found != nullptr ? cell_number(*found) : kNaN;
   }
 
   std::optional<double> moment(const std::string& column) const {
