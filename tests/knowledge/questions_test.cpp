@@ -70,5 +70,16 @@ TEST(Questions, AreAnsweredAsTheDocumentSays) {
   }
 }
 
+TEST(Questions, ThatTakeAParameterForAColumnAreToldWhereItIs) {
+  const OneStudy one;
+  const auto reader = must(Reader::open(one.path));
+  const auto answer = reader->select("SELECT lr FROM v_trials");
+  ASSERT_FALSE(answer);
+  EXPECT_NE(answer.error().message.find(
+                "no such column: lr (of v_trials a parameter is params_json->>'lr'"),
+            std::string::npos)
+      << answer.error().message;
+}
+
 }  // namespace
 }  // namespace detol

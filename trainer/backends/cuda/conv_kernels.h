@@ -23,8 +23,8 @@ struct ConvKernel {
 extern const ConvKernel kDepthwiseKernel;
 
 // Bfloat16, stride 1, windows of at most 9 taps around their pixel, at most 32 channels of the
-// result and 16 to add up over; for the weights at most 32 of both. By the warp matrix functions of
-// the CUDA C++ programming guide.
+// result and 16 to add up over; for the weights at most 32 of both. By the
+// matrix instructions of `tensor_core.cuh`.
 extern const ConvKernel kTileKernel;
 
 }  // namespace detol::inline trainer::cuda

@@ -221,6 +221,30 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   });
 }
 
+// Adds up what the warps of each pair of 16 outputs and 16 inputs have, and writes it to the
+// block's part: outputs x taps x inputs. `results`: shared memory for a matrix of each warp.
+__device__ __forceinline__ void write_part(const Tiles& t, const ProductSums (&sums)[kMostTaps],
+                                           float* results, float* part) {
+  const int out_sets = t.output_sets(), pairs = out_sets * t.input_sets(), taps = t.taps();
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int row = static_cast<int>(threadIdx.x) / kSide;
+  const int column = static_cast<int>(threadIdx.x) % kSide;
+#pragma unroll
+  for (int tap = 0; tap < kMostTaps; ++tap) {
+    if (tap >= taps) continue;
+    write_sums(results + warp * kMatrix, sums[tap]);
+    __syncthreads();
+    for (int of = 0; of < pairs; ++of) {
+      float sum = 0;
+      for (int other = of; other < kWarps; other += pairs)
+        sum += results[other * kMatrix + threadIdx.x];
+      const int output = of % out_sets * kSide + row, input = of / out_sets * kSide + column;
+      if (input < t.inputs) part[(output * taps + tap) * t.inputs + input] = sum;
+    }
+    __syncthreads();
+  }
+}
+
 // A warp has a pair of 16 outputs and 16 inputs, and the block's other warps of that pair have
 // other places. A tile holds the bands of all sets of inputs, then those of the outputs' gradients.
 __global__ void __launch_bounds__(kThreads, kWeightBlocks)
@@ -271,23 +295,8 @@ __global__ void __launch_bounds__(kThreads, kWeightBlocks)
       }
     }
   });
-  float* part = parts + static_cast<std::int64_t>(blockIdx.x) * t.outputs * taps * t.inputs;
-  const int row = static_cast<int>(threadIdx.x) / kSide,
-            column = static_cast<int>(threadIdx.x) % kSide;
-#pragma unroll
-  for (int tap = 0; tap < kMostTaps; ++tap) {
-    if (tap >= taps) continue;
-    write_sums(shared.results + warp * kMatrix, sums[tap]);
-    __syncthreads();
-    for (int of = 0; of < pairs; ++of) {
-      float sum = 0;
-      for (int other = of; other < kWarps; other += pairs)
-        sum += shared.results[other * kMatrix + threadIdx.x];
-      const int output = of % out_sets * kSide + row, input = of / out_sets * kSide + column;
-      if (input < t.inputs) part[(output * taps + tap) * t.inputs + input] = sum;
-    }
-    __syncthreads();
-  }
+  write_part(t, sums, shared.results,
+             parts + static_cast<std::int64_t>(blockIdx.x) * t.outputs * taps * t.inputs);
 }
 
 static_assert(kMatrix == kThreads);
