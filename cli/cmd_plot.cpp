@@ -70,8 +70,7 @@ Result<std::vector<PlottedTrial>> scored_trials(const OpenStudy& study) {
 
 std::string title_of(const OpenStudy& study, std::string_view what) {
   const Objective& first = study.record.objectives.front();
-  return fmt::format("{}: {} ({} {})", study.record.name, what,
-                     first.direction == Direction::kMinimize ? "minimize" : "maximize",
+  return fmt::format("{}: {} ({} {})", study.record.name, what, to_text(first.direction),
                      first.metric);
 }
 

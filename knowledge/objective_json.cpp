@@ -15,10 +15,8 @@ using Json = nlohmann::ordered_json;
 
 std::string to_json(std::span<const Objective> objectives) {
   Json list = Json::array();
-  for (const Objective& objective : objectives) {
-    const bool least = objective.direction == Direction::kMinimize;
-    list.push_back({{"metric", objective.metric}, {"direction", least ? "minimize" : "maximize"}});
-  }
+  for (const Objective& objective : objectives)
+    list.push_back({{"metric", objective.metric}, {"direction", to_text(objective.direction)}});
   return list.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

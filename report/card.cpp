@@ -33,9 +33,7 @@ std::string cell_text(const Rows& rows, std::size_t row, std::string_view column
 std::string question(const ReportSource& source) {
   std::vector<std::string> goals;
   for (const Objective& objective : source.study.objectives)
-    goals.push_back(
-        fmt::format("{} {}", objective.direction == Direction::kMinimize ? "minimize" : "maximize",
-                    objective.metric));
+    goals.push_back(fmt::format("{} {}", to_text(objective.direction), objective.metric));
   return fmt::format("{}", fmt::join(goals, ", "));
 }
 

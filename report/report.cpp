@@ -8,8 +8,7 @@ Json model_with(const ReportSource& source, const Trials& trials, const Trials& 
   Json objectives = Json::array();
   for (const Objective& objective : source.study.objectives)
     objectives.push_back(
-        {{"metric", objective.metric},
-         {"direction", objective.direction == Direction::kMinimize ? "minimize" : "maximize"}});
+        {{"metric", objective.metric}, {"direction", to_text(objective.direction)}});
   return {{"study", source.study.name},
           {"objectives", objectives},
           {"made_s", source.now_s},

@@ -34,6 +34,11 @@ struct ParentWeights {
 
 enum class Direction { kMinimize, kMaximize };
 
+// Returns the direction as files and people have it: minimize or maximize.
+constexpr std::string_view to_text(Direction direction) {
+  return direction == Direction::kMinimize ? "minimize" : "maximize";
+}
+
 struct Objective {
   std::string metric;
   Direction direction = Direction::kMinimize;

@@ -68,11 +68,8 @@ Result<StudyConfig> external_config(const Space& space, const StudyOptions& opti
   Json parameters = Json::object();
   for (const Domain& domain : space.domains()) parameters[domain.name] = json_of(domain);
   Json objectives = Json::array();
-  for (const Objective& one : options.objectives) {
-    const bool is_minimised = one.direction == Direction::kMinimize;
-    objectives.push_back(
-        {{"metric", one.metric}, {"direction", is_minimised ? "minimize" : "maximize"}});
-  }
+  for (const Objective& one : options.objectives)
+    objectives.push_back({{"metric", one.metric}, {"direction", to_text(one.direction)}});
   Json external = Json::object();
   if (options.steps > 0) external["steps"] = options.steps;
   Json file = {{"version", 1},

@@ -29,8 +29,7 @@ Piece label(std::string_view word) {
 std::string objectives_text(std::span<const Objective> objectives) {
   std::string text;
   for (const Objective& objective : objectives)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
-                        objective.direction == Direction::kMaximize ? "maximize" : "minimize",
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", to_text(objective.direction),
                         objective.metric);
   return text;
 }
