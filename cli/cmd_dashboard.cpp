@@ -16,6 +16,7 @@
 #include "cli/live_study.h"
 #include "cli/output.h"
 #include "cli/stop_signals.h"
+#include "cli/study_requests.h"
 #include "cli/watch.h"
 #include "core/host.h"
 #include "core/log.h"
@@ -30,6 +31,20 @@ constexpr std::size_t kMostTrialsKept = 200000;  // of all studies that are kept
 constexpr std::int64_t kHighestPort = 65535;
 constexpr int kPolite = 10;  // what runs beside it is a search
 constexpr std::size_t kShortestToken = 16;
+
+// REQUIRES: it is no note.
+RunRequest request_of(const Action& action) {
+  switch (action.kind) {
+    case Action::kPrune:
+      return {RunRequest::kPrune, action.trial.value_or(0)};
+    case Action::kRetry:
+      return {RunRequest::kRetry, action.trial.value_or(0)};
+    case Action::kBudget:
+      return {.kind = RunRequest::kBudget, .budget = action.more};
+    default:
+      return {RunRequest::kStop};
+  }
+}
 
 // StudyPanels reads the base for the dashboard, and keeps what it read of the last studies.
 class StudyPanels final : public Panels {
@@ -80,7 +95,7 @@ class StudyPanels final : public Panels {
   Result<void> act(const Action& action) override {
     DETOL_ASSIGN(const OpenStudy study, open_named(action.study));
     const std::lock_guard one(acting_);  // a process has one ledger of a database
-    if (action.kind == Action::kStop) return stop(study.record);
+    if (action.kind != Action::kNote) return request(study, action);
     if (action.trial) DETOL_TRY(one_trial(study, std::to_string(*action.trial)));
     DETOL_TRY(change_labels(storage_, study.record, {.target = action.trial, .note = action.note}));
     return with(action.study, [](LiveStudy& live, const OpenStudy&) -> Result<void> {
@@ -101,11 +116,10 @@ class StudyPanels final : public Panels {
     return open_study(storage_, study);
   }
 
-  Result<void> stop(const StudyRecord& study) const {
-    DETOL_ASSIGN(const auto runner, runner_of(storage_, study));
-    if (!runner) return fail(ErrorCode::kUsage, "nobody runs study " + study.name);
-    DETOL_TRY(request_stop(storage_, study.name));
-    log_info("study {}: asked to stop from the dashboard", study.name);
+  // Asks whoever runs the study, and does not wait for the answer: it is seen in what is shown.
+  Result<void> request(const OpenStudy& study, const Action& action) const {
+    DETOL_ASSIGN(const auto file, ask_runner(storage_, study, request_of(action)));
+    log_info("study {}: {} from the dashboard", study.record.name, file.filename().string());
     return {};
   }
 

@@ -1,4 +1,4 @@
-// `study rename|copy|delete|stop|tag|note`: operations on a whole study.
+// `study rename|copy|delete|stop|budget|tag|note`: operations on a whole study.
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -12,12 +12,14 @@
 #include "cli/commands.h"
 #include "cli/labels.h"
 #include "cli/output.h"
+#include "cli/study_requests.h"
 #include "cli/watch.h"
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/utf8.h"
 #include "knowledge/artefacts.h"
 #include "knowledge/query.h"
+#include "knowledge/requests.h"
 #include "knowledge/storage/writer.h"
 #include "knowledge/studies.h"
 
@@ -121,7 +123,8 @@ Result<int> run_stop(const Arguments& arguments) {
     log_info("nobody runs study {}", name);
     return 0;
   }
-  DETOL_ASSIGN(const fs::path request, request_stop(storage, name));
+  DETOL_ASSIGN(const fs::path request,
+               make_request(artefact_folder(storage, name), {RunRequest::kStop}));
   log_info("study {} is run by {}; waiting up to {} s for it to stop", name, to_text(*runner),
            kStopPatienceS);
   DETOL_ASSIGN(const bool is_done, wait_for_the_end(storage, study));
@@ -131,6 +134,23 @@ Result<int> run_stop(const Arguments& arguments) {
   } else {
     log_warning("study {} still runs after {} s; the request stands", name, kStopPatienceS);
   }
+  return 0;
+}
+
+Result<int> run_budget(const Arguments& arguments) {
+  const std::string& storage = arguments.globals.storage;
+  DETOL_ASSIGN(const OpenStudy study, open_study(storage, arguments.text("NAME")));
+  DETOL_ASSIGN(const bool is_done,
+               ask_runner_and_wait(storage, study,
+                                   {.kind = RunRequest::kBudget, .budget = arguments.text("+B")}));
+  if (!is_done) return 0;
+  DETOL_ASSIGN(const StudyRecord now, study.reader->study(study.record.name));
+  if (now.budget == study.record.budget)
+    return fail(ErrorCode::kUsage,
+                fmt::format("the search was at its end, and its budget stays {}; `detol resume {} "
+                            "--budget {}`",
+                            now.budget, now.name, arguments.text("+B")));
+  log_info("the budget of study {} is {} now", now.name, now.budget);
   return 0;
 }
 
@@ -191,6 +211,16 @@ Command study_stop_command() {
           .options = {name_option()},
           .examples = "  detol study stop fashion-cnn",
           .run = run_stop};
+}
+
+Command study_budget_command() {
+  return {.name = "study budget",
+          .summary = "add to the budget of a study while it runs",
+          .options = {name_option(), {"+B", "", "what is added to the total", Option::kRequired}},
+          .examples =
+              "  detol study budget fashion-cnn +1cpu-h\n"
+              "  detol study budget fashion-cnn +20trials,+1h",
+          .run = run_budget};
 }
 
 Command study_tag_command() {

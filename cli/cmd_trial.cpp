@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/labels.h"
 #include "cli/output.h"
+#include "cli/study_requests.h"
 #include "cli/trial_rows.h"
 #include "trainer/data/dataset.h"
 #include "trainer/data/formats/formats.h"
@@ -190,10 +191,23 @@ Result<void> label(const Arguments& arguments, const StudyRecord& study, TrialId
   return change_labels(arguments.globals.storage, study, change);
 }
 
+// Asks whoever runs the study to prune the trial or to retry it, and reads what became of it.
+Result<void> request(const Arguments& arguments, const OpenStudy& study, Rows& trial) {
+  if (!arguments.has("prune") && !arguments.has("retry")) return {};
+  if (arguments.has("prune") && arguments.has("retry"))
+    return fail(ErrorCode::kUsage, "say --prune or --retry");
+  const TrialId id = trial_of(trial, 0);
+  const RunRequest::Kind kind = arguments.has("prune") ? RunRequest::kPrune : RunRequest::kRetry;
+  DETOL_TRY(ask_runner_and_wait(arguments.globals.storage, study, {kind, id}));
+  DETOL_ASSIGN(trial, one_trial(study, std::to_string(id)));
+  return {};
+}
+
 Result<int> show_trial(const Arguments& arguments) {
   DETOL_ASSIGN(const OpenStudy study,
                open_study(arguments.globals.storage, arguments.text("STUDY")));
   DETOL_ASSIGN(Rows trial, one_trial(study, arguments.text("ID")));
+  DETOL_TRY(request(arguments, study, trial));
   DETOL_TRY(label(arguments, study.record, trial_of(trial, 0)));
   Rows rows;
   if (arguments.has("arch")) {
@@ -227,12 +241,15 @@ Command trial_command() {
                       {"--arch", "", "its network, a layer a line, and what it inherited"},
                       {"--curve", "", "its metrics, an epoch a line"},
                       {"--log", "", "what happened to it, an event a line"},
+                      {"--prune", "", "ends it, while it runs, with what it has reported"},
+                      {"--retry", "", "trains it again, if it crashed and the search runs"},
                       {"--tag", "WORD", "puts a tag on it, also while it runs", Option::kRepeated},
                       {"--remove", "", "takes the tags off instead"},
                       {"--note", "TEXT", "replaces its note; '' removes it"}},
           .examples =
               "  detol trial fashion-cnn best --arch\n"
               "  detol trial fashion-cnn 12 --curve -f csv\n"
+              "  detol trial fashion-cnn 12 --prune\n"
               "  detol trial fashion-cnn 12 --tag keep --note 'flat after epoch 5'",
           .run = show_trial};
 }

@@ -105,6 +105,7 @@ Command study_rename_command();
 Command study_copy_command();
 Command study_delete_command();
 Command study_stop_command();
+Command study_budget_command();
 Command study_tag_command();
 Command study_note_command();
 Command trials_command();

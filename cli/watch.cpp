@@ -118,15 +118,6 @@ Result<std::optional<Writer>> runner_of(const std::string& storage, const StudyR
   return std::nullopt;
 }
 
-Result<std::filesystem::path> request_stop(const std::filesystem::path& storage,
-                                           const std::string& study) {
-  const std::filesystem::path request = artefact_folder(storage, study) / kStopRequest;
-  std::error_code error;
-  std::filesystem::create_directories(request.parent_path(), error);
-  DETOL_TRY(write_file_durably(request, ""));
-  return request;
-}
-
 Result<int> watch_study(const StudyRecord& record, const Arguments& arguments) {
   if (arguments.globals.format != Format::kTable)
     return fail(ErrorCode::kUsage, "status --watch draws a live view; leave out --format");

@@ -24,9 +24,4 @@ Result<int> watch_study(const StudyRecord& record, const Arguments& arguments);
 // current_writers().
 Result<std::optional<Writer>> runner_of(const std::string& storage, const StudyRecord& study);
 
-// Asks the search that runs the study to stop, by a file in its folder, which is returned: the
-// master removes it when it has read it. Errors (kStorage).
-Result<std::filesystem::path> request_stop(const std::filesystem::path& storage,
-                                           const std::string& study);
-
 }  // namespace detol::inline cli

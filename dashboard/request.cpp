@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,9 @@ namespace {
 
 constexpr std::size_t kTokenBytes = 32;
 constexpr std::size_t kLongestWords = 200;
+
+// The actions, in the order of Action::Kind.
+constexpr std::array<std::string_view, 5> kActions = {"note", "stop", "prune", "retry", "budget"};
 
 // Returns the host with the port behind it; an IPv6 address stands in brackets.
 std::string with_port(std::string_view host, std::uint16_t port) {
@@ -98,15 +102,19 @@ Result<Action> action_of(const std::string& body) {
     const auto found = json.find(key);
     return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
   };
-  Action action{.kind = Action::kNote, .study = text("study"), .trial = {}, .note = text("note")};
+  Action action{.study = text("study"), .trial = {}, .note = text("note"), .more = text("more")};
   if (action.study.empty()) return refused("the body names no study");
-  if (text("action") == "stop")
-    action.kind = Action::kStop;
-  else if (text("action") != "note")
-    return refused("`action` must be note or stop");
-  else if (!json.contains("note"))
+  const auto kind = std::ranges::find(kActions, text("action"));
+  if (kind == kActions.end()) return refused("`action` must be note, stop, prune, retry or budget");
+  action.kind = static_cast<Action::Kind>(kind - kActions.begin());
+  const bool is_of_a_trial = action.kind == Action::kPrune || action.kind == Action::kRetry;
+  if (action.kind == Action::kNote && !json.contains("note"))
     return refused("the body has no note");
+  if (action.kind == Action::kBudget && action.more.empty())
+    return refused("the body does not say how much more");
+  if (action.kind == Action::kBudget && !action.more.starts_with('+')) action.more.insert(0, "+");
   const auto trial = json.find("trial");
+  if (trial == json.end() && is_of_a_trial) return refused("the body names no trial");
   if (trial == json.end()) return action;
   if (!trial->is_number_unsigned()) return refused("`trial` must be the number of a trial");
   action.trial = trial->get<std::uint64_t>();

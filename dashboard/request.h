@@ -48,14 +48,15 @@ TrialQuery trial_query_of(const std::multimap<std::string, std::string>& paramet
 
 // Action: what a person asks the dashboard to do.
 struct Action {
-  enum Kind { kNote, kStop } kind = kNote;
+  enum Kind { kNote, kStop, kPrune, kRetry, kBudget } kind = kNote;
   std::string study;
-  std::optional<std::uint64_t> trial;  // of kNote; nullopt: the study
+  std::optional<std::uint64_t> trial;  // of kPrune, kRetry and kNote; nullopt: the study
   std::string note;
+  std::string more;  // of kBudget: what is added, "+1cpu-h"
 };
 
-// Reads a body: {"action": "note"|"stop", "study": "...", "trial": 3, "note": "..."}. Errors
-// (kInput): it is none.
+// Reads a body: {"action": "note"|"stop"|"prune"|"retry"|"budget", "study": "...", "trial": 3,
+// "note": "...", "more": "1cpu-h"}. Errors (kInput): it is none, or lacks what its action needs.
 Result<Action> action_of(const std::string& body);
 
 }  // namespace detol::inline dashboard

@@ -28,7 +28,8 @@ struct EndWord {
 constexpr EndWord kEndWords[] = {{EndCause::kBudget, "budget"},
                                  {EndCause::kDuration, "max_trial_duration"},
                                  {EndCause::kTarget, "target"},
-                                 {EndCause::kFailures, "failures"}};
+                                 {EndCause::kFailures, "failures"},
+                                 {EndCause::kRequest, "on request"}};
 
 constexpr std::string_view kSameTrial = "same as trial ";
 constexpr std::string_view kOfStudy = " of study ";

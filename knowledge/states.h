@@ -36,6 +36,7 @@ enum class EndCause {
   kDuration,    // resources.max_trial_duration
   kTarget,      // the study reached its target
   kFailures,    // the study ended because too many trials failed
+  kRequest,     // a person asked for it
   kSameTrial,   // it took the outcome of `same_as`, the same candidate; detail: of which study,
                 // empty for its own
   kFailure,     // detail: what happened
@@ -67,7 +68,7 @@ enum class RequeueCause {
   kPromoted,        // the pruner resumes the paused trial
   kWorkerGone,      // the worker ended while there was no master
   kBudgetExtended,  // the budget had ended the trial
-  kRetried,         // --retry-failed
+  kRetried,         // a person asked for it
 };
 
 struct RequeueReason {

@@ -14,6 +14,7 @@
 #include "knowledge/event_writer_impl.h"
 #include "knowledge/folder_intent_impl.h"
 #include "knowledge/reader_impl.h"
+#include "knowledge/requests.h"
 #include "knowledge/rows_impl.h"
 #include "knowledge/writable_database_impl.h"
 
@@ -144,7 +145,7 @@ Result<StudySize> size_of(const fs::path& folder, sqlite3* database, const Study
 }  // namespace
 
 bool is_of_a_run(const fs::path& file) {
-  return file.filename() == kStopRequest || file.filename() == kJoinFile;
+  return is_request(file) || file.filename() == kJoinFile;
 }
 
 Result<void> check_new_name(const std::string& name) {

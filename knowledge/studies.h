@@ -15,9 +15,6 @@
 
 namespace detol::inline knowledge {
 
-// A file of this name in a study's folder asks the master that runs the study to stop.
-inline constexpr const char* kStopRequest = "stop-requested";
-
 // By a file of this name in a study's folder, workers that join find the study's run.
 inline constexpr const char* kJoinFile = "workers.json";
 

@@ -18,7 +18,7 @@ namespace detol::inline scheduler {
 namespace {
 
 constexpr double kStopPatienceS = 8;      // for workers to checkpoint after a stop request
-constexpr double kLookEveryS = 1;         // between checks for a stop, and reminders to workers
+constexpr double kLookEveryS = 1;         // between checks for trials that take too long
 constexpr double kMostBackOffS = 8;       // before the next attempt of a trial that was lost twice
 constexpr double kMostDiskBackOffS = 60;  // while the disk refuses checkpoints
 constexpr int kMostLosses = 20;           // of one trial in a row, whatever the cause
@@ -72,7 +72,7 @@ Result<void> Driver::absorb(const std::vector<PoolEvent>& events) {
   for (const PoolEvent& event : events)
     DETOL_TRY(std::visit([this](const auto& e) { return handle(e); }, event));
   DETOL_TRY(end_overlong());
-  look_for_a_stop();
+  DETOL_TRY(look_for_requests());
   look_for_an_end();
   return suspend_at_the_end();
 }
@@ -241,15 +241,6 @@ Result<void> Driver::handle(const StopRequest&) {
   stop_deadline_s_ = looked_s_ + kStopPatienceS;
   parts_.pool.suspend();
   return {};
-}
-
-void Driver::look_for_a_stop() {
-  if (parts_.clock.now_s() - looked_s_ < kLookEveryS) return;
-  looked_s_ = parts_.clock.now_s();
-  if (is_stopping())
-    parts_.pool.suspend();
-  else if (parts_.is_stop_requested())
-    (void)handle(StopRequest{});
 }
 
 // Ends trials that take too long and report nothing; one that reports is ended by judge().

@@ -22,6 +22,7 @@
 #include "encodings/study/study_config.h"
 #include "encodings/study/target.h"
 #include "knowledge/ledger.h"
+#include "knowledge/requests.h"
 #include "scheduler/budget.h"
 #include "scheduler/epoch_forecast.h"
 #include "scheduler/observer.h"
@@ -91,9 +92,14 @@ struct DriverParts {
   AskSettings asks = {};
   bool retry_failed = false;
   std::optional<double> counted_until_s = {};  // wall time before this is in the ledger; empty: now
-  // Returns whether a user requested a stop by other means than a signal. Called once a second.
-  std::function<bool()> is_stop_requested = [] { return false; };
+  // Returns what people ask of this run. Called once a second.
+  std::function<std::vector<RunRequest>()> requests = [] { return std::vector<RunRequest>(); };
+  // Called when what follows from a request is durable, or nothing will; not for a stop.
+  std::function<void(const RunRequest&)> answered = [](const RunRequest&) {};
 };
+
+// Returns whether a trial that failed may end otherwise if it is trained again.
+bool may_differ_when_retried(const TrialRecord& trial);
 
 class Driver {
  public:
@@ -200,7 +206,12 @@ class Driver {
   double undecided(TrialId trial) const;  // as Pruner::undecided, of the whole study
   void complete(event::Reported& report, double train_s);
   Result<void> end_overlong();
-  void look_for_a_stop();
+  Result<void> look_for_requests();
+  Result<void> handle(const RunRequest& request);
+  Result<void> prune(const RunRequest& request);
+  Result<void> retry(const RunRequest& request);
+  Result<void> raise_budget(const RunRequest& request);
+  Result<void> continue_what_the_budget_ended();
   void look_for_an_end();
 
   Result<void> tell(TrialId trial, EndReason reason, double unreported_s = 0);
@@ -263,7 +274,7 @@ class Driver {
   Spent before_;  // wall and device time of earlier masters
   std::optional<Closing> closing_;
   std::optional<double> stop_deadline_s_;  // set once a stop was requested
-  double looked_s_ = 0;                    // last check for a stop request, or last reminder of one
+  double looked_s_ = 0;                    // last check for requests, or last reminder of a stop
   double looked_at_durations_s_ = 0;       // last check for trials that take too long
   bool is_paused_ = false;                 // the disk is full
   bool exhausted_ = false;                 // the searcher has nothing more to propose
@@ -275,6 +286,7 @@ class Driver {
   AlgorithmChoices chosen_;   // to be broadcast, in answer to Timed
   std::vector<message::ReportAck> report_acks_;
   std::vector<message::EndAck> end_acks_;
+  std::vector<RunRequest> answered_;
   std::vector<Assignment> assignments_;
   std::vector<std::pair<int, TrialId>> declined_;  // slots whose wish needs no evaluation
 };

@@ -46,18 +46,22 @@ Result<void> Driver::adopt() {
     last_report_s_[id] = began_s_;
     promise(id);
   }
+  DETOL_TRY(continue_what_the_budget_ended());
+  for (TrialId id : state_.in_state(TrialState::kFail)) {
+    if (parts_.retry_failed && may_differ_when_retried(*state_.find(id)))
+      DETOL_TRY(requeue(id, {RequeueCause::kRetried}));
+  }
+  look_for_an_end();
+  return commit();
+}
+
+// Requeues the trials that the budget ended, as far as there is time for them now.
+Result<void> Driver::continue_what_the_budget_ended() {
   for (TrialId id : state_.in_state(TrialState::kPruned)) {
     if (state_.find(id)->reason.cause == EndCause::kBudget && has_time_for(next_epoch(id)))
       DETOL_TRY(requeue(id, {RequeueCause::kBudgetExtended}));
   }
-  for (TrialId id : state_.in_state(TrialState::kFail)) {
-    const std::optional<Cause> failure = state_.find(id)->failure;
-    const bool may_differ =
-        failure == Cause::kCrashed || failure == Cause::kTimeout || failure == Cause::kOutOfMemory;
-    if (parts_.retry_failed && may_differ) DETOL_TRY(requeue(id, {RequeueCause::kRetried}));
-  }
-  look_for_an_end();
-  return commit();
+  return {};
 }
 
 // Places trials on the workers that are free, or will be with the commit of their messages: a

@@ -117,6 +117,7 @@ Result<void> Driver::commit() {
     parts_.pool.start(assignment.worker, assignment.train);
   for (const auto& [worker, trial] : std::exchange(declined_, {}))
     parts_.pool.decline(worker, trial);
+  for (const RunRequest& request : std::exchange(answered_, {})) parts_.answered(request);
   if (!batch_.empty()) fault_or_throw("master.answered");
   for (const Event& event : std::exchange(batch_, {})) {
     for (Observer* observer : parts_.observers) observer->happened(event, state_);

@@ -106,8 +106,8 @@ async function refreshTable() {
   }
 }
 
-// Asks for a text or a yes in the dialog, then tells the program.
-function act(title, words, body) {
+// Asks for a text or a yes in the dialog, then tells the program; `key` is what the text is there.
+function act(title, words, body, key = "note") {
   const box = element("textarea", {"aria-label": title}), dialog = at("ask"), says = element("p", {role: "alert"});
   box.value = words === null ? "" : words;
   const button = (label, press) => {
@@ -117,7 +117,7 @@ function act(title, words, body) {
   };
   const send = async () => {
     try {
-      await ask("/api/action", {...body, study, ...(words === null ? {} : {note: box.value})});
+      await ask("/api/action", {...body, study, ...(words === null ? {} : {[key]: box.value})});
       dialog.close();
       shownLast = -1;
       refreshTable();
@@ -139,7 +139,10 @@ function showStudy(name) {
   history.replaceState(null, "", "#" + new URLSearchParams({study: name}));
   document.title = name + " – detol dashboard";
   at("title").textContent = name;
-  live = liveTable(refreshTable, (trial, note) => act("Note on trial " + trial, note || "", {action: "note", trial}));
+  live = liveTable(refreshTable, {
+    note: (trial, note) => act("Note on trial " + trial, note || "", {action: "note", trial}),
+    prune: (trial) => act("Prune trial " + trial + "? It ends with what it has reported, after its first report.", null, {action: "prune", trial}),
+    retry: (trial) => act("Train trial " + trial + " again?", null, {action: "retry", trial})});
   const press = (label, act) => {
     const made = element("button", {type: "button"}, label);
     made.addEventListener("click", act);
@@ -147,6 +150,7 @@ function showStudy(name) {
   };
   at("now").replaceChildren(element("div", {class: "actions"},
       press("Note on the study", () => act("Note on " + name, noteOfStudy(), {action: "note"})),
+      press("Raise the budget", () => act("Add to the budget of " + name + ", for example 1cpu-h or 20trials", "", {action: "budget"}, "more")),
       press("Stop the search", () => act("Stop the search of " + name + "? It can be resumed.", null, {action: "stop"}))), live.section);
   at("main").replaceChildren();
   at("contents").replaceChildren();

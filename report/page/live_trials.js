@@ -19,8 +19,11 @@ function liveColumns(rows) {
   return columns;
 }
 
-// Makes the section; `change` is called when another page is wanted, `note` to write one on a trial.
-function liveTable(change, note) {
+const canBeRetried = ["crashed", "timeout", "oom"];
+
+// Makes the section; `change` is called when another page is wanted, {note, prune, retry} to act on
+// a trial.
+function liveTable(change, acts) {
   const section = element("section", {"aria-labelledby": "trials-title"}, element("h2", {id: "trials-title"}, "Trials"));
   const head = element("tr"), body = element("tbody"), says = element("span", {role: "status"});
   const button = (words, act) => {
@@ -63,9 +66,14 @@ function liveTable(change, note) {
       const line = element("tr", seen >= 0 && trial > seen ? {class: "new"} : {});
       columns.forEach((column, k) => line.append(k === 0 ? element("th", {scope: "row", class: "number"}, column.of(i)) :
           element("td", {class: column.number ? "number" : column.title === "remarks" ? "words" : "short"}, column.of(i))));
-      const write = button("Note", () => note(trial, rows.note[i]));
-      write.setAttribute("aria-label", "Note on trial " + trial);
-      line.lastChild.prepend(write, " ");
+      const offer = (words, act) => {
+        const made = button(words, () => act(trial, rows.note[i]));
+        made.setAttribute("aria-label", words + (words === "Note" ? " on trial " : " trial ") + trial);
+        line.lastChild.prepend(made, " ");
+      };
+      if (rows.state[i] === "RUNNING") offer("Prune", acts.prune);
+      if (rows.state[i] === "FAIL" && canBeRetried.includes(rows.failure[i])) offer("Retry", acts.retry);
+      offer("Note", acts.note);
       return line;
     }));
     if (focused >= 0) (body.querySelectorAll("button")[focused] || search).focus({preventScroll: true});

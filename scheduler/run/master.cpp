@@ -12,6 +12,7 @@
 #include "core/table.h"
 #include "knowledge/artefacts.h"
 #include "knowledge/ledger.h"
+#include "knowledge/requests.h"
 #include "knowledge/studies.h"
 #include "scheduler/asking/ask_lines.h"
 #include "scheduler/asking/callers.h"
@@ -243,6 +244,24 @@ std::function<Result<std::optional<KnownTrial>>(const event::Asked&)> recall_fro
   };
 }
 
+void remove_requests(const std::filesystem::path& artefacts) {
+  for (const RunRequest& request : requests_in(artefacts)) remove_request(artefacts, request);
+}
+
+// Removes a request whose events are durable. A master that replaces this one begins with the
+// budget of the run's folder.
+void answered(const RunRequest& request, const Run& run, const std::filesystem::path& folder,
+              const std::filesystem::path& artefacts) {
+  if (request.kind == RunRequest::kBudget) {
+    ResolvedStudy resolved = run.resolved;
+    resolved.budget = request.budget;
+    if (const auto written = write_resolved_run(folder, resolved); !written)
+      log_warning("{}; a master that is started again has the earlier budget",
+                  written.error().message);
+  }
+  remove_request(artefacts, request);
+}
+
 // Answers callers who get no trial in a turn.
 class Settling final : public Observer {
  public:
@@ -283,9 +302,7 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
   if (options.workers == kNoWorkers && !run.is_restart)
     log_warning("study {} waits for workers: start them with `detol worker --join {}`",
                 config.study, config.study);
-  const std::filesystem::path stop_request = artefacts / kStopRequest;
-  std::error_code ignored;
-  if (!run.is_restart) std::filesystem::remove(stop_request, ignored);  // it was for an earlier run
+  if (!run.is_restart) remove_requests(artefacts);  // they were for an earlier run
   DETOL_ASSIGN(const Admission admit, make_admission(config));
   std::function<std::string(const Candidate&)> identify;
   if (config.trains()) {
@@ -331,7 +348,8 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
        .asks = {.asks = Asks::kBeside, .fallback = fallback.get()},
        .retry_failed = options.retry_failed && !run.is_restart,
        .counted_until_s = counted_until_s,
-       .is_stop_requested = [&] { return std::filesystem::exists(stop_request, ignored); }});
+       .requests = [&] { return requests_in(artefacts); },
+       .answered = [&](const RunRequest& request) { answered(request, run, folder, artefacts); }});
   DETOL_TRY(driver.replay(run.events));
   callers.attach(driver.state(), run.events);
   settling.driver = &driver;
@@ -341,7 +359,7 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
   }
   const Result<std::string> why = driver.run();
   callers.end({ErrorCode::kUsage, why ? *why : why.error().message});
-  std::filesystem::remove(stop_request, ignored);  // last, so that a restarted master sees it
+  remove_requests(artefacts);  // last, so that a restarted master sees them
   if (progress) progress->end(why.value_or(""), driver.state());
   return why.map([](const std::string&) {});
 }

@@ -30,7 +30,7 @@ class FakePanels : public Panels {
   }
   Result<void> act(const Action& action) override {
     ++acts_;
-    if (action.kind == Action::kStop) return fail(ErrorCode::kUsage, "nobody runs it");
+    if (action.kind != Action::kNote) return fail(ErrorCode::kUsage, "nobody runs it");
     return {};
   }
   int acts() const { return acts_; }
@@ -79,6 +79,10 @@ class DashboardServer : public testing::Test {
 };
 
 constexpr const char* kNote = R"({"action":"note","study":"s","note":"x"})";
+constexpr const char* kActions[] = {kNote, R"({"action":"stop","study":"s"})",
+                                    R"({"action":"prune","study":"s","trial":1})",
+                                    R"({"action":"retry","study":"s","trial":1})",
+                                    R"({"action":"budget","study":"s","more":"1h"})"};
 
 TEST_F(DashboardServer, SendsThePageAndItsParts) {
   for (const char* path : {"/", "/page.css", "/page.js", "/plotly.js"})
@@ -100,7 +104,10 @@ TEST_F(DashboardServer, RefusesAWrongTokenEverywhereBelowApi) {
     EXPECT_EQ(status(get(path)), "401") << path;
     EXPECT_EQ(status(get(path, with_token("0123456789abcdeF"))), "401") << path;
   }
-  EXPECT_EQ(status(post(kNote, "")), "401");
+  for (const char* action : kActions) {
+    EXPECT_EQ(status(post(action, "")), "401") << action;
+    EXPECT_EQ(status(post(action, with_token("0123456789abcdeF"))), "401") << action;
+  }
   EXPECT_EQ(panels_.acts(), 0);
 }
 
@@ -114,7 +121,8 @@ TEST_F(DashboardServer, RefusesAForeignHostAndAForeignOrigin) {
   for (const char* origin : {"http://evil.example", "null", "https://127.0.0.1"}) {
     const std::string header = "Origin: " + std::string(origin) + "\r\n";
     EXPECT_EQ(status(get("/api/model?study=s", with_token() + header)), "403") << origin;
-    EXPECT_EQ(status(post(kNote, with_token() + header)), "403") << origin;
+    for (const char* action : kActions)
+      EXPECT_EQ(status(post(action, with_token() + header)), "403") << origin << action;
   }
   EXPECT_EQ(panels_.acts(), 0);
   const std::string own = "Origin: http://" + authority_of(server_->served_at()) + "\r\n";
@@ -190,8 +198,10 @@ class DashboardWithoutToken : public DashboardServer {
 
 TEST_F(DashboardWithoutToken, IsReadByAllAndActsForNobody) {
   EXPECT_EQ(status(get("/api/model?study=s")), "200");
-  EXPECT_EQ(status(post(kNote, "")), "401");
-  EXPECT_EQ(status(post(kNote, with_token(""))), "401");
+  for (const char* action : kActions) {
+    EXPECT_EQ(status(post(action, "")), "401") << action;
+    EXPECT_EQ(status(post(action, with_token(""))), "401") << action;
+  }
   EXPECT_EQ(panels_.acts(), 0);
 }
 

@@ -72,6 +72,52 @@ TEST_F(Dashboard, FollowsASearchStopsItAndEndsBySigterm) {
   EXPECT_EQ(ran.err.find(kKey), std::string::npos) << "the token is in no log";
 }
 
+// Trial 0 crashes until there is a file `go`, trial 1 reports once and never ends.
+constexpr const char* kProgram =
+    "[ $DETOL_TRIAL = 0 ] && [ ! -e go ] && exit 3\n"
+    "echo '{\"step\": 1, \"loss\": 1}' >> \"$DETOL_REPORT\"\n"
+    "while [ $DETOL_TRIAL = 1 ]; do sleep 0.05; done\nexit 0\n";
+
+TEST_F(Dashboard, ActsThroughTheMasterAlsoIfThatIsKilledMeanwhile) {
+  write_bytes(folder_.path() / "train.sh", kProgram);
+  Program search(folder_.path(), {"tune", "--study", "steps", "--metric", "loss:minimize",
+                                  "--param", "x=int(1,1000)", "--budget", "2trials", "-j", "1",
+                                  "--", "sh", "train.sh", "{x}"});
+  ASSERT_TRUE(search.says("trial 1 starts")) << search.wait().err;
+  Program dashboard(folder_.path(), words());
+  ASSERT_TRUE(dashboard.says("the dashboard answers")) << dashboard.wait().err;
+  const auto trials = [&] { return get("/api/trials?study=steps&down=0")["trials"]; };
+  while (!trials()["epochs"][1].is_number() || trials()["epochs"][1] != 1) continue;
+  const auto act = [&](const std::string& rest) {
+    return send("POST /api/action", R"({"study":"steps","action":)" + rest + "}");
+  };
+  EXPECT_NE(act(R"("prune","trial":0)").find("trial 0 is FAIL"), std::string::npos);
+  EXPECT_NE(act(R"("retry","trial":1)").find("trial 1 is RUNNING"), std::string::npos);
+  EXPECT_NE(act(R"("retry","trial":9)").find("no trial 9"), std::string::npos);
+  EXPECT_NE(act(R"("budget","more":"1h")").find("no such limit"), std::string::npos);
+
+  write_bytes(folder_.path() / "go", "");
+  EXPECT_TRUE(act(R"("retry","trial":0)").starts_with("HTTP/1.1 200"));
+  const Ran raised = run(folder_.path(), {"study", "budget", "steps", "+1trials"});
+  EXPECT_EQ(raised.code, 0) << raised.err;
+  ASSERT_EQ(trials()["state"][0], "WAITING");
+  const pid_t master = search.children("__master").at(0);
+  ::kill(master, SIGSTOP);
+  EXPECT_TRUE(act(R"("prune","trial":1)").starts_with("HTTP/1.1 200"));
+  EXPECT_EQ(trials()["state"][1], "RUNNING") << "the one who writes is stopped";
+  ::kill(master, SIGKILL);
+
+  EXPECT_EQ(search.wait().code, 0);
+  const Json ended = trials();
+  EXPECT_EQ(ended["state"], Json({"COMPLETE", "PRUNED", "COMPLETE"}));
+  EXPECT_EQ(ended["reason"][1], "on request");
+  EXPECT_NE(act(R"("prune","trial":1)").find("nobody runs"), std::string::npos);
+  for (const std::string& file : listing(folder_.path() / "detol.db.d/steps"))
+    EXPECT_EQ(file.find("requested"), std::string::npos) << file;
+  dashboard.signal(SIGTERM);
+  EXPECT_EQ(dashboard.wait().code, 0);
+}
+
 TEST_F(Dashboard, RefusesWhatItCannotServe) {
   const auto code = [&](const std::vector<std::string>& words) {
     return run(folder_.path(), words).code;

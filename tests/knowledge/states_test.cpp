@@ -20,7 +20,8 @@ const std::string kTooLarge = R"("cause":"too_large")";
 TEST(States, EveryReasonOfAnEndIsReadAsItWasWritten) {
   const EndReason pruned[] = {{EndCause::kPruner, "asha"}, {EndCause::kBudget},
                               {EndCause::kDuration},       {EndCause::kTarget},
-                              {EndCause::kFailures},       {EndCause::kSameTrial, "", 17}};
+                              {EndCause::kFailures},       {EndCause::kSameTrial, "", 17},
+                              {EndCause::kRequest}};
   for (const EndReason& reason : pruned)
     EXPECT_EQ(end_reason_from(TrialState::kPruned, to_text(reason)), reason) << to_text(reason);
   const EndReason failed[] = {{EndCause::kFailure, "params 9 > 1"},

@@ -6,6 +6,7 @@
 
 #include "knowledge/artefacts.h"
 #include "knowledge/check.h"
+#include "knowledge/requests.h"
 #include "knowledge/storage/writer.h"
 #include "tests/knowledge/support.h"
 
@@ -40,7 +41,7 @@ struct TwoStudies : OneStudy {
     ledger.reset();
     write(folder_of("s") / "0" / "epoch-2.ckpt", "weights");
     write(folder_of("s") / "0" / "log.txt", "lines");
-    write(folder_of("s") / kStopRequest, "");
+    must(make_request(folder_of("s"), {RunRequest::kStop}));
   }
   ~TwoStudies() { EXPECT_EQ(must(check(path)), std::vector<std::string>{}); }
 
@@ -91,7 +92,7 @@ TEST(Studies, ACopySharesCheckpointsAndNothingElse) {
   const fs::path trial = two.folder_of("twin") / "0";
   EXPECT_TRUE(fs::equivalent(trial / "epoch-2.ckpt", two.folder_of("s") / "0" / "epoch-2.ckpt"));
   EXPECT_FALSE(fs::equivalent(trial / "log.txt", two.folder_of("s") / "0" / "log.txt"));
-  EXPECT_FALSE(fs::exists(two.folder_of("twin") / kStopRequest));
+  EXPECT_TRUE(requests_in(two.folder_of("twin")).empty());
 }
 
 TEST(Studies, ADeletedOneIsGoneAndTheOthersStay) {

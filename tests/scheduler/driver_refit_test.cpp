@@ -22,6 +22,7 @@ using testing_support::events_of;
 using testing_support::FakeModel;
 using testing_support::FakeStudy;
 using testing_support::MemoryLedger;
+using testing_support::stop_if;
 
 struct ModelStudy : FakeStudy {
   explicit ModelStudy(int workers = 1, MemoryLedger earlier = {})
@@ -137,7 +138,7 @@ TEST(Refitting, WithSeveralWorkersAsksGoOnMeanwhile) {
   study.pool.on_wait = [&] {
     if (study.driver->state().next_id() >= 40) gate.open();
   };
-  study.is_stop_requested = [&] { return study.model().version() >= 2; };
+  study.requests = [&] { return stop_if(study.model().version() >= 2); };
   const auto ended = study.run();
   ASSERT_FALSE(ended);
   EXPECT_EQ(ended.error().code, ErrorCode::kInterrupted);
@@ -153,7 +154,7 @@ TEST(Refitting, AStopDoesNotWaitForAFit) {
     study.refits = Refits::kBeside;
     study.fit_work = [&] { gate.pass(); };
     study.budget = "1000000trials";
-    study.is_stop_requested = [&] { return gate.is_reached(); };
+    study.requests = [&] { return stop_if(gate.is_reached()); };
     const auto ended = study.run();
     ASSERT_FALSE(ended);
     EXPECT_EQ(ended.error().code, ErrorCode::kInterrupted);
@@ -230,7 +231,7 @@ TEST(Refitting, AFitThatFailsIsTriedAgainAfterTheNextTrial) {
       if (failures-- > 0) throw std::bad_alloc();
     };
     study.budget = "1000000trials";
-    study.is_stop_requested = [&] { return study.model().version() >= 1; };
+    study.requests = [&] { return stop_if(study.model().version() >= 1); };
     const auto ended = study.run();
     ASSERT_FALSE(ended);
     EXPECT_EQ(ended.error().code, ErrorCode::kInterrupted);

@@ -10,6 +10,7 @@ namespace {
 using testing_support::events_of;
 using testing_support::FakeStudy;
 using testing_support::MemoryLedger;
+using testing_support::stop_if;
 
 TEST(Stop, SuspendsEveryTrialInMidEpochAtOnce) {
   FakeStudy study(3);
@@ -116,7 +117,7 @@ TEST(Stop, IsNoLossThatCountsAgainstATrial) {
 TEST(Stop, MayBeAskedForByOtherMeansThanASignal) {
   FakeStudy study;
   study.pool.epoch_s = 1000;
-  study.is_stop_requested = [&] { return study.clock.now > 20; };
+  study.requests = [&] { return stop_if(study.clock.now > 20); };
   const auto ended = study.run();
   ASSERT_FALSE(ended);
   EXPECT_EQ(ended.error().code, ErrorCode::kInterrupted);

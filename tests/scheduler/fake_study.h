@@ -289,7 +289,8 @@ struct FakeStudy {
         .refits = refits,
         .asks = asks,
         .retry_failed = retry_failed,
-        .is_stop_requested = is_stop_requested,
+        .requests = [this] { return requests ? requests() : waiting_requests; },
+        .answered = [this](const RunRequest& request) { std::erase(waiting_requests, request); },
     });
     return driver->replay(ledger.events(1).value());
   }
@@ -347,7 +348,8 @@ struct FakeStudy {
   std::optional<Cost> refused_cost;
   std::function<std::uint64_t(const Genome&)> arch_hash;  // of each candidate; none: 0
   std::function<int(double)> own_epochs;                  // of a trial whose recipe is shorter
-  std::function<bool()> is_stop_requested = [] { return false; };
+  std::vector<RunRequest> waiting_requests;
+  std::function<std::vector<RunRequest>()> requests;  // null: those that wait
   std::vector<Observer*> observers;
 
   VirtualClock clock;
@@ -357,6 +359,11 @@ struct FakeStudy {
   std::unique_ptr<Pruner> pruner;
   std::unique_ptr<Driver> driver;
 };
+
+// Returns a request to stop, or none.
+inline std::vector<RunRequest> stop_if(bool is_wanted) {
+  return is_wanted ? std::vector<RunRequest>{{RunRequest::kStop}} : std::vector<RunRequest>();
+}
 
 template <typename E>
 std::vector<E> events_of(MemoryLedger& ledger) {

@@ -1,0 +1,98 @@
+// This file does what people ask of a running study (knowledge/requests.h). A request is answered
+// when what follows from it is durable, or when it cannot be granted any more; until then it stays
+// where it was found, so that the next master finds it. All are such that a repeat changes nothing.
+//
+// A trial that is pruned before its first report would teach nothing and have no value: its request
+// waits for that report.
+
+#include "core/log.h"
+#include "scheduler/driver.h"
+
+namespace detol::inline scheduler {
+namespace {
+
+constexpr double kRequestsEveryS = 1;  // between two looks
+
+}  // namespace
+
+bool may_differ_when_retried(const TrialRecord& trial) {
+  return trial.failure == Cause::kCrashed || trial.failure == Cause::kTimeout ||
+         trial.failure == Cause::kOutOfMemory;
+}
+
+Result<void> Driver::look_for_requests() {
+  if (parts_.clock.now_s() - looked_s_ < kRequestsEveryS) return {};
+  looked_s_ = parts_.clock.now_s();
+  if (is_stopping()) {
+    parts_.pool.suspend();
+    return {};
+  }
+  for (const RunRequest& request : parts_.requests()) {
+    const bool can_wait = request.kind != RunRequest::kStop;
+    if (!is_paused_ || !can_wait) DETOL_TRY(handle(request));
+  }
+  return {};
+}
+
+Result<void> Driver::handle(const RunRequest& request) {
+  switch (request.kind) {
+    case RunRequest::kStop:
+      return handle(StopRequest{});  // it stands until the run has ended
+    case RunRequest::kPrune:
+      return prune(request);
+    case RunRequest::kRetry:
+      return retry(request);
+    case RunRequest::kBudget:
+      return raise_budget(request);
+  }
+  return {};
+}
+
+Result<void> Driver::prune(const RunRequest& request) {
+  const TrialRecord* trial = state_.find(request.trial);
+  if (trial == nullptr || trial->is_over()) {
+    log_warning("trial {} is not pruned: it is not trained any more", request.trial);
+  } else if (trial->epochs == 0) {
+    return {};
+  } else {
+    if (trial->state == TrialState::kRunning) parts_.pool.drop(request.trial);
+    DETOL_TRY(tell(request.trial, {EndCause::kRequest}));
+  }
+  answered_.push_back(request);
+  return {};
+}
+
+Result<void> Driver::retry(const RunRequest& request) {
+  const TrialRecord* trial = state_.find(request.trial);
+  if (trial == nullptr || !may_differ_when_retried(*trial)) {
+    log_warning("trial {} is not retried: it has not failed, or would again", request.trial);
+  } else if (closing_) {
+    log_warning("trial {} is not retried: the search is at its end", request.trial);
+  } else {
+    DETOL_TRY(requeue(request.trial, {RequeueCause::kRetried}));
+  }
+  answered_.push_back(request);
+  return {};
+}
+
+Result<void> Driver::raise_budget(const RunRequest& request) {
+  const auto total = parse_budget(request.budget);
+  if (!total) {
+    log_warning("the budget stays as it is: {}", total.error().message);
+  } else if (closing_) {
+    log_warning("the budget stays as it is: the search is at its end");
+  } else {
+    parts_.budget = *total;
+    consumption_ = *total;
+    consumption_.trials.reset();
+    without_time_ = 0;
+    DETOL_TRY(record(event::StudyState{
+        .state = StudyPhase::kRunning, .budget = to_text(*total), .at_s = parts_.clock.wall_s()}));
+    DETOL_TRY(continue_what_the_budget_ended());
+    log_info("the budget is {} now", to_text(*total));
+  }
+  answered_.push_back(request);
+  return {};
+}
+
+}  // namespace detol::inline scheduler
