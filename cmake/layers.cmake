@@ -56,6 +56,9 @@ room(trainer/pruning             core encodings/network encodings/study trainer/
 
 room(trainer/quantization        core encodings/network trainer/backends trainer)
 
+room(trainer/landscape           core encodings/network encodings/study trainer/data
+                                 trainer/backends trainer)
+
 room(export                      core encodings/space encodings/network trainer/data
                                  trainer/backends trainer trainer/quantization)
 
@@ -92,6 +95,6 @@ room(cli                         core encodings/schema encodings/common encoding
                                  knowledge knowledge/exchange search
                                  trainer/collectives trainer/data trainer/data/formats
                                  trainer/backends/cpu trainer/backends/cuda trainer trainer/inheritance
-                                 trainer/pruning trainer/quantization export
+                                 trainer/pruning trainer/quantization trainer/landscape export
                                  scheduler/pruners scheduler scheduler/monitor scheduler/launchers
                                  scheduler/run scheduler/simulation report dashboard bench)
