@@ -38,20 +38,20 @@ Result<std::optional<std::int64_t>> Arguments::number(std::string_view key,
 
 std::span<const Command> commands() {
   static const std::vector<Command> kTable = {
-      search_command(),       tune_command(),         ask_command(),          tell_command(),
-      explore_command(),      resume_command(),       simulate_command(),     worker_command(),
-      slurm_command(),        new_command(),          validate_command(),     schema_command(),
-      status_command(),       studies_command(),      study_rename_command(), study_copy_command(),
-      study_delete_command(), study_stop_command(),   study_budget_command(), study_tag_command(),
-      study_note_command(),   trials_command(),       trial_command(),        best_command(),
-      pareto_command(),       importance_command(),   compare_command(),      similar_command(),
-      report_command(),       dashboard_command(),    plot_command(),         query_command(),
-      test_command(),         retrain_command(),      prune_command(),        quantize_command(),
-      ensemble_command(),     export_command(),       predict_command(),      db_check_command(),
-      db_backup_command(),    db_restore_command(),   db_recover_command(),   db_vacuum_command(),
-      db_import_command(),    db_export_command(),    db_merge_command(),     data_pack_command(),
-      data_info_command(),    data_inspect_command(), doctor_command(),       bench_command(),
-      completion_command(),   man_command()};
+      search_command(),       tune_command(),       ask_command(),          tell_command(),
+      explore_command(),      resume_command(),     simulate_command(),     worker_command(),
+      slurm_command(),        new_command(),        validate_command(),     schema_command(),
+      status_command(),       studies_command(),    study_rename_command(), study_copy_command(),
+      study_delete_command(), study_stop_command(), study_budget_command(), study_tag_command(),
+      study_note_command(),   trials_command(),     trial_command(),        best_command(),
+      pareto_command(),       importance_command(), compare_command(),      similar_command(),
+      report_command(),       dashboard_command(),  plot_command(),         query_command(),
+      test_command(),         retrain_command(),    prune_command(),        quantize_command(),
+      landscape_command(),    ensemble_command(),   export_command(),       predict_command(),
+      db_check_command(),     db_backup_command(),  db_restore_command(),   db_recover_command(),
+      db_vacuum_command(),    db_import_command(),  db_export_command(),    db_merge_command(),
+      data_pack_command(),    data_info_command(),  data_inspect_command(), doctor_command(),
+      bench_command(),        completion_command(), man_command()};
   return kTable;
 }
 

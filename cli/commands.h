@@ -123,6 +123,7 @@ Command test_command();
 Command retrain_command();
 Command prune_command();
 Command quantize_command();
+Command landscape_command();
 Command ensemble_command();
 Command export_command();
 Command predict_command();

@@ -113,6 +113,7 @@ Result<std::string> LiveStudy::make_model(const OpenStudy& study) {
   source.why_no_importance = analyses_.why_no_importance;
   source.networks = analyses_.networks;
   source.why_no_networks = analyses_.why_no_networks;
+  add_landscapes(study, storage_, source);
   DETOL_ASSIGN(const Rows drawn, rows_of(study, "trial, params_json", trials_.drawn(source)));
   DETOL_ASSIGN(const Rows curves, curves_of(study, trials_.with_curves(source)));
   return dumped(trials_.model(source, drawn, curves));

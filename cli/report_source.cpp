@@ -1,12 +1,15 @@
 #include "cli/report_source.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
 #include "cli/importance.h"
 #include "cli/labels.h"
+#include "cli/landscape.h"
 #include "cli/model_rows.h"
 #include "core/clock.h"
+#include "core/file.h"
 #include "core/hash.h"
 #include "export/export.h"
 #include "knowledge/artefacts.h"
@@ -101,9 +104,30 @@ void add_analyses(const OpenStudy& study, const std::string& storage, ReportSour
   const TrialId known = source.trials.rows.size();
   if (source.best && *source.best >= known) source.best.reset();
   std::erase_if(source.networks, [&](const ShownNetwork& one) { return one.trial >= known; });
+  add_landscapes(study, storage, source);
 }
 
 }  // namespace
+
+void add_landscapes(const OpenStudy& study, const std::string& storage, ReportSource& source) {
+  constexpr std::size_t kMostLandscapes = 8, kLargestFile = 8 << 20;
+  const auto artefacts = find_artefacts(storage, study.record.name);
+  if (!artefacts) return;
+  std::vector<std::pair<bool, std::string>> names;  // the best trial's file is first
+  std::error_code error;
+  for (fs::directory_iterator at(landscape_folder(*artefacts), error), end; !error && at != end;
+       at.increment(error)) {
+    if (at->path().extension() != ".json") continue;
+    const std::string trial = at->path().stem().string();
+    names.emplace_back(!source.best || trial != std::to_string(*source.best), trial);
+  }
+  std::ranges::sort(names);
+  for (const auto& [is_not_best, trial] : names) {
+    if (source.landscapes.size() == kMostLandscapes) break;
+    auto text = read_file(landscape_folder(*artefacts) / (trial + ".json"), kLargestFile);
+    if (text) source.landscapes.push_back(*std::move(text));
+  }
+}
 
 Result<ReportSource> read_facts(const OpenStudy& study) {
   ReportSource source;

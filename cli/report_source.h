@@ -27,4 +27,7 @@ void add_importance(const OpenStudy& study, const std::optional<std::vector<Tria
 void add_networks(const OpenStudy& study, const std::string& storage,
                   const std::optional<std::vector<TrialId>>& among, ReportSource& source);
 
+// Adds the loss landscapes of the study, of some eight trials at most: the best one first.
+void add_landscapes(const OpenStudy& study, const std::string& storage, ReportSource& source);
+
 }  // namespace detol::inline cli

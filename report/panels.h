@@ -61,6 +61,9 @@ Json credit(const ReportSource& source, const Trials& trials);
 // networks.cpp: drawings of the best networks, and what differs between the best two trials.
 Json networks(const ReportSource& source, const Trials& trials);
 
+// landscapes.cpp: the loss around trained networks, as `detol landscape` wrote it.
+Json landscapes(const ReportSource& source);
+
 // Returns the lines in which two lists differ, side by side, by a longest common subsequence; an
 // empty line where the other list has more.
 std::vector<std::pair<std::string, std::string>> differing_lines(const std::vector<std::string>& a,

@@ -25,6 +25,7 @@ Json model_with(const ReportSource& source, const Trials& trials, const Trials& 
           {"budget", budget_left(source, trials)},
           {"credit", credit(source, trials)},
           {"networks", networks(source, trials)},
+          {"landscapes", landscapes(source)},
           {"trials", trial_columns(source, some)}};
 }
 

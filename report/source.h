@@ -38,6 +38,7 @@ struct ReportSource {
   std::string why_no_importance;
   std::vector<ShownNetwork> networks;  // best first
   std::string why_no_networks;
+  std::vector<std::string> landscapes;  // the files that `detol landscape` wrote, best trial first
   std::string version;  // of detol
   double now_s = 0;     // seconds since 1970
 };

@@ -1,7 +1,7 @@
 // Puts the panels in their order and draws them.
 
 const panelsInOrder = [studyCard, historyPanel, paretoPanel, parallelPanel, importancePanel, slicePanel, curvesPanel,
-  workersPanel, creditPanel, networksPanel];
+  workersPanel, creditPanel, networksPanel, landscapesPanel];
 
 // Draws the charts one after the other, so that the page answers in between.
 async function drawCharts() {

@@ -67,6 +67,18 @@ TEST(ReportHistory, SaysWhenSoMuchOfTheWayToTheBestWasMade) {
   EXPECT_TRUE(flat.model()["found"]["time_to_best"].empty());
 }
 
+TEST(ReportLandscapes, AreTheFilesThatCanBeReadOrWhatWouldMakeOne) {
+  const WrittenStudy study;
+  ReportSource source = study.source();
+  EXPECT_NE(model_of(source)["landscapes"]["why"].get<std::string>().find("no network"),
+            std::string::npos);
+  source.landscapes = {"{", "[]", R"({"trial":1,"random":{}})",
+                       R"({"trial":2,"random":{},"path":{}})"};
+  const Json landscapes = model_of(source)["landscapes"];
+  ASSERT_EQ(landscapes["shown"].size(), 1U);
+  EXPECT_EQ(landscapes["shown"][0]["trial"], 2);
+}
+
 TEST(ReportPareto, HasTheFrontAndTheVolumeThatItDominates) {
   WrittenStudy study({minimize("value"), minimize("cost")});
   study.add({.curve = {1}, .second = 3});

@@ -1,0 +1,20 @@
+#include "report/panels.h"
+
+namespace detol::inline report {
+
+// A file that cannot be read is as if there were none: it is no part of the knowledge base.
+Json landscapes(const ReportSource& source) {
+  Json shown = Json::array();
+  for (const std::string& text : source.landscapes) {
+    Json one = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (one.is_object() && one.contains("random") && one.contains("path"))
+      shown.push_back(std::move(one));
+  }
+  if (!shown.empty()) return {{"shown", std::move(shown)}};
+  if (!source.config.trains())
+    return {{"why", "detol trains no network in this study, so that there is no loss to look at."}};
+  return {{"why", "No trial was trained once more for its loss landscape; `detol landscape " +
+                      source.study.name + "` does that."}};
+}
+
+}  // namespace detol::inline report
