@@ -74,8 +74,9 @@ Result<EventWriter> EventWriter::make(sqlite3* database) {
        "ORDER BY attempt, step"},
       {writer.add_study_, "INSERT INTO studies VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"},
       {writer.last_outcome_,
-       "SELECT payload->>'state' FROM events INDEXED BY events_by_trial WHERE study = ?1 AND "
-       "trial = ?2 AND kind = 'told' AND seq < ?3 ORDER BY seq DESC LIMIT 1"},
+       "SELECT iif(payload->>'fidelity' > 0, payload->>'state', '') FROM events INDEXED BY "
+       "events_by_trial WHERE study = ?1 AND trial = ?2 AND kind = 'told' AND seq < ?3 "
+       "ORDER BY seq DESC LIMIT 1"},
       {writer.last_change_,
        "SELECT payload->>'state' FROM events INDEXED BY events_by_trial WHERE study = ?1 AND "
        "trial = ?2 AND kind IN ('started', 'requeued', 'told') AND seq < ?3 "
@@ -157,7 +158,8 @@ Result<void> EventWriter::summarise(Study& study, const StoredEvent& stored, con
   return {};
 }
 
-// Returns true if the last outcome of the event's trial was a FAIL before.
+// Returns true if the last outcome of the event's trial was a FAIL before, with reports: one
+// without has no value that could count again.
 Result<bool> EventWriter::had_failed(const StoredEvent& stored) {
   const std::string& kind = stored.row.kind;
   if (kind != "told" && kind != "requeued" && (kind != "started" || stored.row.attempt == 1))

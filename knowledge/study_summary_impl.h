@@ -27,14 +27,15 @@ struct StudySummary {
   // unless it failed.
   std::optional<BestTrial> best = {};
 
-  // False: the best trial reported a worse value or failed, or a failed one runs again, so that
+  // False: the best trial reported a worse value or failed, or a failed one that had reported
+  // runs again, so that
   // only all events together say which is the best. `best` is nullopt then.
   bool is_best_known = true;
 };
 
 // EventContext: what the events before one say, for update().
 struct EventContext {
-  bool had_failed = false;        // a FAIL was the last outcome of the event's trial
+  bool had_failed = false;        // a FAIL with reports was the last outcome of the event's trial
   bool is_best_complete = false;  // the best trial is COMPLETE; false where needs_best() is
 };
 

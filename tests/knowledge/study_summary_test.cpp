@@ -38,6 +38,12 @@ std::string best_of_trials(Reader& reader) {
                       .rows.at(0));
 }
 
+event::Told failed_at(TrialId trial, double epochs) {
+  event::Told told = failed(trial, Cause::kCrashed);
+  told.outcome = Failed{Cause::kCrashed, epochs, epochs};
+  return told;
+}
+
 // History: random events of four trials, as a search could have appended them.
 class History {
  public:
@@ -84,7 +90,7 @@ class History {
     }
     trial.state = kind == 5 ? State::kWaiting : State::kOver;
     if (kind == 5) return {event::Requeued{id, trial.attempt, {RequeueCause::kLost}}};
-    if (kind == 6) return {failed(id, Cause::kDiverged)};
+    if (kind == 6) return {failed_at(id, trial.epoch)};
     event::Told told = complete(id, trial.value);
     if (random_() % 2 == 0) told.state = TrialState::kPruned;
     if (told.state == TrialState::kPruned) told.reason = {EndCause::kPruner, "asha"};
@@ -120,6 +126,18 @@ TEST(StudySummary, KnowsTheBestTrialAgainOnceTheStudyEnds) {
   one.append({event::StudyState{StudyPhase::kDone, "1cpu-h", 1}});
   EXPECT_TRUE(known().is_best_known);
   EXPECT_EQ(known().best, (BestTrial{0, 0.5}));
+}
+
+TEST(StudySummary, StillKnowsTheBestTrialWhenOneIsRetriedThatReportedNothing) {
+  for (const bool had_reported : {false, true}) {
+    OneStudy one;
+    one.append({asked(0), asked(1), started(0, 1), started(1, 1), reported(0, 1, 1, 0.5)});
+    if (had_reported) one.append({reported(1, 1, 1, 0.7)});
+    one.append({failed_at(1, had_reported ? 1 : 0)});
+    one.append({event::Requeued{1, 1, {RequeueCause::kRetried}}});
+    const auto database = must(sqlite::open(one.path.string(), SQLITE_OPEN_READONLY));
+    EXPECT_EQ(must(find_study(database.get(), "s")).summary.is_best_known, !had_reported);
+  }
 }
 
 TEST(StudySummary, OfEqualTrialsACompleteOneIsTheBest) {
