@@ -108,7 +108,7 @@ async function refreshTable() {
 
 // Asks for a text or a yes in the dialog, then tells the program; `key` is what the text is there.
 function act(title, words, body, key = "note") {
-  const box = element("textarea", {"aria-label": title}), dialog = at("ask"), says = element("p", {role: "alert"});
+  const box = element(key === "note" ? "textarea" : "input", {"aria-label": title}), dialog = at("ask"), says = element("p", {role: "alert"});
   box.value = words === null ? "" : words;
   const button = (label, press) => {
     const made = element("button", {type: "button"}, label);
@@ -126,8 +126,9 @@ function act(title, words, body, key = "note") {
       says.textContent = error.message;
     }
   };
-  dialog.replaceChildren(element("h2", {}, title), ...(words === null ? [] : [box]), says,
-      element("div", {class: "actions"}, button(words === null ? "Yes" : "Save", send), button("Cancel", () => dialog.close())));
+  if (key !== "note") box.addEventListener("keydown", (event) => { if (event.key === "Enter") send(); });
+  dialog.replaceChildren(element("h2", {id: "asked"}, title), ...(words === null ? [] : [box]), says,
+      element("div", {class: "actions"}, button(words === null ? "Yes" : key === "note" ? "Save" : "Add", send), button("Cancel", () => dialog.close())));
   dialog.showModal();
 }
 
@@ -166,7 +167,7 @@ function showStudies() {
     return made;
   };
   const focused = [...at("list").querySelectorAll("a")].indexOf(document.activeElement);
-  const shown = table(studies.length + " studies", [
+  const shown = table(studies.length + (studies.length === 1 ? " study" : " studies"), [
     {title: "study", of: link},
     {title: "state", of: (one) => one.state},
     {title: "trials", of: (one) => String(one.trials), number: true},
