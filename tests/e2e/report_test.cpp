@@ -50,7 +50,7 @@ TEST(Report, OfASearchHasAllThatItFound) {
   search.insert(search.end(), {"--study", "fashion-cnn"});
   ASSERT_EQ(tiny.detol(search).code, 0);
   const auto commands = documented_commands();
-  ASSERT_EQ(commands.size(), 2U);
+  ASSERT_EQ(commands.size(), 4U);
   for (const auto& words : commands) {
     const Ran ran = tiny.detol(words);
     EXPECT_EQ(ran.code, 0) << ran.err;

@@ -135,7 +135,9 @@ TEST(Requests, AreAnsweredOnceWhatFollowsIsDurable) {
   study.ledger.on_append = [&] {
     for (const Event& event : study.ledger.transactions.back()) {
       const auto* told = std::get_if<event::Told>(&event);
-      if (told != nullptr && told->trial == 0) EXPECT_EQ(study.waiting_requests.size(), 1u);
+      if (told != nullptr && told->trial == 0) {
+        EXPECT_EQ(study.waiting_requests.size(), 1u);
+      }
     }
   };
   ASSERT_TRUE(study.run());
