@@ -135,6 +135,8 @@ Result<Verdict> Driver::judge(TrialId trial, double epochs) {
     DETOL_TRY(tell(trial, {EndCause::kFullLength}));
   } else if (is_overlong(trial)) {
     DETOL_TRY(tell(trial, {EndCause::kDuration}));
+  } else if (prunes_.contains(trial)) {
+    DETOL_TRY(tell(trial, {EndCause::kRequest}));
   } else if (pruned) {
     DETOL_TRY(tell(trial, {EndCause::kPruner, parts_.config.pruner.name}));
   } else if (closing_ && closing_->cuts && closing_->cuts != EndCause::kBudget) {

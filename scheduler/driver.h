@@ -266,6 +266,7 @@ class Driver {
   std::map<TrialId, int> full_length_;       // epochs of the recipe of each running trial
   std::map<int, Leaving> leaving_;           // by worker; another trial there takes its place
   std::map<TrialId, double> last_report_s_;  // last report or start of each running trial
+  std::map<TrialId, double> prunes_;         // trials to be pruned on request, since when
   double disk_back_off_s_ = 0;               // grows while checkpoints cannot be written
   std::map<TrialId, double> not_before_s_;   // the next attempt of a trial that keeps being lost
   double began_s_ = 0;

@@ -2,8 +2,8 @@
 // when what follows from it is durable, or when it cannot be granted any more; until then it stays
 // where it was found, so that the next master finds it. All are such that a repeat changes nothing.
 //
-// A trial that is pruned before its first report would teach nothing and have no value: its request
-// waits for that report.
+// A trial is pruned after its next report (judge()), which its program has time to end after, and
+// which gives it a value if it had none. One that has a value and is long silent is ended at once.
 
 #include "core/log.h"
 #include "scheduler/driver.h"
@@ -11,7 +11,8 @@
 namespace detol::inline scheduler {
 namespace {
 
-constexpr double kRequestsEveryS = 1;  // between two looks
+constexpr double kRequestsEveryS = 1;   // between two looks
+constexpr double kPrunePatienceS = 10;  // for the next report of a trial
 
 }  // namespace
 
@@ -49,15 +50,19 @@ Result<void> Driver::handle(const RunRequest& request) {
 }
 
 Result<void> Driver::prune(const RunRequest& request) {
-  const TrialRecord* trial = state_.find(request.trial);
-  if (trial == nullptr || trial->is_over()) {
-    log_warning("trial {} is not pruned: it is not trained any more", request.trial);
-  } else if (trial->epochs == 0) {
-    return {};
-  } else {
-    if (trial->state == TrialState::kRunning) parts_.pool.drop(request.trial);
-    DETOL_TRY(tell(request.trial, {EndCause::kRequest}));
+  const TrialId id = request.trial;
+  const TrialRecord* trial = state_.find(id);
+  if (trial != nullptr && !trial->is_over()) {
+    const double now_s = parts_.clock.now_s();
+    const double asked_s = prunes_.try_emplace(id, now_s).first->second;
+    const bool is_running = trial->state == TrialState::kRunning;
+    if (trial->epochs == 0 || (is_running && now_s - asked_s < kPrunePatienceS)) return {};
+    if (is_running) parts_.pool.drop(id);
+    DETOL_TRY(tell(id, {EndCause::kRequest}));
+  } else if (trial == nullptr || trial->reason.cause != EndCause::kRequest) {
+    log_warning("trial {} is not pruned: it is not trained any more", id);
   }
+  prunes_.erase(id);
   answered_.push_back(request);
   return {};
 }

@@ -142,7 +142,7 @@ function showStudy(name) {
   at("title").textContent = name;
   live = liveTable(refreshTable, {
     note: (trial, note) => act("Note on trial " + trial, note || "", {action: "note", trial}),
-    prune: (trial) => act("Prune trial " + trial + "? It ends with what it has reported, after its first report.", null, {action: "prune", trial}),
+    prune: (trial) => act("Prune trial " + trial + "? It ends with what it has reported, after its next report.", null, {action: "prune", trial}),
     retry: (trial) => act("Train trial " + trial + " again?", null, {action: "retry", trial})});
   const press = (label, act) => {
     const made = element("button", {type: "button"}, label);

@@ -20,7 +20,7 @@ void ask_at(FakeStudy& study, double at_s, RunRequest request) {
   };
 }
 
-TEST(RequestedPrune, EndsATrialThatRunsAndKeepsWhatItReported) {
+TEST(RequestedPrune, EndsATrialAfterItsNextReportAndKeepsItsValue) {
   FakeStudy study;
   study.epochs = 100;
   study.budget = "2trials";
@@ -28,12 +28,24 @@ TEST(RequestedPrune, EndsATrialThatRunsAndKeepsWhatItReported) {
   ASSERT_TRUE(study.run());
   EXPECT_EQ(study.trial(0).state, TrialState::kPruned);
   EXPECT_EQ(study.trial(0).reason.cause, EndCause::kRequest);
-  EXPECT_GE(study.trial(0).epochs, 19);
-  EXPECT_LE(study.trial(0).epochs, 25);
+  EXPECT_GE(study.trial(0).epochs, 20);
+  EXPECT_LE(study.trial(0).epochs, 22);
   EXPECT_FALSE(study.trial(0).values.empty());
-  EXPECT_EQ(study.pool.dropped, std::vector<TrialId>{0});
+  EXPECT_TRUE(study.pool.dropped.empty()) << "its worker goes on";
   EXPECT_EQ(study.trial(1).state, TrialState::kComplete) << "the search goes on";
   EXPECT_TRUE(study.waiting_requests.empty());
+}
+
+TEST(RequestedPrune, EndsATrialThatIsLongSilent) {
+  FakeStudy study;
+  study.pool.epoch_s = 100;
+  study.budget = "2trials";
+  ask_at(study, 130, {RunRequest::kPrune, 0});
+  ASSERT_TRUE(study.run());
+  EXPECT_EQ(study.trial(0).reason.cause, EndCause::kRequest);
+  EXPECT_EQ(study.trial(0).epochs, 1);
+  EXPECT_EQ(study.pool.dropped, std::vector<TrialId>{0});
+  EXPECT_EQ(study.trial(1).epochs, 4);
 }
 
 TEST(RequestedPrune, WaitsForTheFirstReport) {
@@ -44,6 +56,7 @@ TEST(RequestedPrune, WaitsForTheFirstReport) {
   ASSERT_TRUE(study.run());
   EXPECT_EQ(study.trial(0).state, TrialState::kPruned);
   EXPECT_EQ(study.trial(0).epochs, 1);
+  EXPECT_TRUE(study.pool.dropped.empty());
 }
 
 TEST(RequestedPrune, ChangesNothingWhereTheTrialIsOverOrUnknown) {
@@ -129,18 +142,22 @@ TEST(RequestedBudget, ThatIsNoneIsAnsweredAndIgnored) {
 
 TEST(Requests, AreAnsweredOnceWhatFollowsIsDurable) {
   FakeStudy study;
-  study.epochs = 100;
-  study.budget = "2trials";
-  ask_at(study, 20, {RunRequest::kPrune, 0});
+  study.pool.mishap = [](const message::Train& train, int) {
+    return train.trial == 1 && train.attempt <= 3 ? Mishap::kCrash : Mishap::kNone;
+  };
+  study.epochs = 20;
+  ask_at(study, 60, {RunRequest::kRetry, 1});
+  int retried = 0;
   study.ledger.on_append = [&] {
     for (const Event& event : study.ledger.transactions.back()) {
-      const auto* told = std::get_if<event::Told>(&event);
-      if (told != nullptr && told->trial == 0) {
-        EXPECT_EQ(study.waiting_requests.size(), 1u);
-      }
+      const auto* requeued = std::get_if<event::Requeued>(&event);
+      if (requeued == nullptr || requeued->reason.cause != RequeueCause::kRetried) continue;
+      ++retried;
+      EXPECT_EQ(study.waiting_requests.size(), 1u);
     }
   };
   ASSERT_TRUE(study.run());
+  EXPECT_EQ(retried, 1);
   EXPECT_TRUE(study.waiting_requests.empty());
 }
 
