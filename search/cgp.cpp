@@ -18,7 +18,8 @@
 //   of the parent whose unexpressed choices are drawn anew with probability 1 - (1 - rate)^g, which
 //   equals g neutral modifications. Each child draws its own copy, from its own random stream.
 // - The first parent is the best of `startup` uniform draws.
-// - A child that was told before is mutated again, up to kMostChildren times.
+// - A child that was told before, or is expected, gives way to another, up to kMostChildren times,
+//   then to a mutation of the last.
 // - A trial that failed, or whose value is NaN, is no parent. A trial that is told again counts
 //   with its new value at the place of its first; a parent that turns out worse is succeeded by
 //   the best of the others, the latest of equals.
@@ -40,6 +41,7 @@
 #include "search/history.h"
 #include "search/numbered.h"
 #include "search/outcome_value.h"
+#include "search/perturb.h"
 #include "search/searchers.h"
 
 namespace detol::inline search {
@@ -64,8 +66,14 @@ class Cgp final : public Searcher {
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
     told_.catch_up([&](std::size_t place) { compare(place); });
-    return numbered(first_id, count, [&](TrialId id) { return propose(rng_.split(id)); });
+    return numbered(first_id, count, [&](TrialId id) {
+      Genome genome = propose(rng_.split(id));
+      expect({id, genome});
+      return genome;
+    });
   }
+
+  void expect(const Trial& trial) override { known_.insert(space_.identity(trial.genome)); }
 
   void tell(const Trial& trial, const Outcome& outcome) override {
     known_.insert(space_.identity(trial.genome));
@@ -92,7 +100,7 @@ class Cgp final : public Searcher {
     Genome child = measured_ < options_.startup ? space_.sample(rng) : forced(drifted(rng), rng);
     for (int i = 0; i < kMostChildren && known_.contains(space_.identity(child)); ++i)
       child = forced(child, rng);
-    return child;
+    return mutated_until_unseen(space_, std::move(child), known_, rng);
   }
 
   // Returns the parent after as many neutral modifications as generations have failed.
@@ -144,7 +152,7 @@ class Cgp final : public Searcher {
   const Direction direction_;
   const CgpOptions options_;
   History<Individual> told_;
-  std::unordered_set<std::uint64_t> known_;  // identities of all genomes ever told
+  std::unordered_set<std::uint64_t> known_;  // identities of all genomes told or expected
   std::optional<std::size_t> parent_;        // the parent's place in told_
   std::size_t measured_ = 0;                 // how many compared trials of told_ have a value
 };

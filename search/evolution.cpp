@@ -13,8 +13,8 @@
 // - Until `startup` trials were measured, trials are uniform draws. The paper fills its whole
 //   population this way (100 of 20,000 trials); a study of twenty to a hundred trials cannot.
 // - With sources half of these first trials are mutations of the sources' best trials instead.
-// - A child that was told before is mutated again, up to kMostMutations times, so that no known
-//   candidate is trained again as long as the space has new ones nearby.
+// - A child that was told before, or is expected, is mutated again, up to kMostMutations times, so
+//   that no candidate is trained twice as long as the space has new ones nearby.
 // - A trial that failed, or whose value is NaN, has no offspring.
 // - A trial that is told again keeps its age and gets the new value; if it had left the
 //   population, it joins again at the back.
@@ -30,9 +30,8 @@
 // sample 10 after 50, 100 and 200 trials on each of seven functions, except levy, where they were
 // equal (200 seeds). Long searches need a larger population.
 //
-// A proposal depends on the seed, its number and the tells alone, so one ask for four trials equals
-// four asks for one. Price: a few microseconds per ask and tell, O(population) memory and eight
-// bytes per trial ever told.
+// A proposal depends on the seed, its number, and on what was told and expected. Price: a few
+// microseconds per ask and tell, O(population) memory and eight bytes per trial ever asked.
 
 #include <algorithm>
 #include <deque>
@@ -74,9 +73,14 @@ class Evolution final : public Searcher {
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
     std::vector<Trial> trials;
-    for (int i = 0; i < count; ++i) trials.push_back(propose(first_id + static_cast<TrialId>(i)));
+    for (int i = 0; i < count; ++i) {
+      trials.push_back(propose(first_id + static_cast<TrialId>(i)));
+      expect(trials.back());
+    }
     return trials;
   }
+
+  void expect(const Trial& trial) override { known_.insert(space_.identity(trial.genome)); }
 
   void tell(const Trial& trial, const Outcome& outcome) override {
     known_.insert(space_.identity(trial.genome));
@@ -139,7 +143,7 @@ class Evolution final : public Searcher {
   const std::function<bool(const Genome&, const Genome&)> preserves_;
   std::vector<Genome> source_parents_;       // empty: there are no sources
   std::deque<Individual> population_;        // oldest first; at most options_.population of them
-  std::unordered_set<std::uint64_t> known_;  // identities of all genomes ever told
+  std::unordered_set<std::uint64_t> known_;  // identities of all genomes told or expected
 };
 
 }  // namespace

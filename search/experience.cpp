@@ -4,13 +4,13 @@
 #include <numeric>
 
 #include "core/hash.h"
+#include "search/perturb.h"
 #include "search/sources.h"
 
 namespace detol::inline search {
 namespace {
 
-constexpr int kMostSamples =
-    20;  // sequences, then mutations, spent on one proposal to find a new one
+constexpr int kMostSamples = 20;         // sequences spent on one proposal to find a new one
 constexpr std::size_t kBestTrials = 50;  // of a source, that are replayed
 
 }  // namespace
@@ -53,8 +53,7 @@ std::vector<Episode> Experience::of_sources(const SearcherSettings& settings) co
 Genome Experience::unseen(const std::function<Genome()>& sample, Rng& rng) const {
   Genome genome = sample();
   for (int i = 0; i < kMostSamples && is_known(genome); ++i) genome = sample();
-  for (int i = 0; i < kMostSamples && is_known(genome); ++i) genome = space_.mutate(genome, rng);
-  return genome;
+  return mutated_until_unseen(space_, std::move(genome), known_, rng);
 }
 
 double Experience::loss_of(const Outcome& outcome) const {

@@ -37,6 +37,9 @@ class Experience {
   // new or its outcome is the same.
   std::optional<std::size_t> tell(const Trial& trial, const Outcome& outcome);
 
+  // From now on unseen() avoids this candidate.
+  void expect(const Trial& trial) { known_.insert(space_.identity(trial.genome)); }
+
   const std::vector<Episode>& episodes() const { return episodes_; }
 
   // Returns the best trials of each source, and as many others, as episodes in random order. Their
@@ -44,7 +47,8 @@ class Experience {
   std::vector<Episode> of_sources(const SearcherSettings& settings) const;
   const Decisions& decisions() const { return decisions_; }
 
-  // Calls `sample` until its genome was not told before, a few times at most; then mutates it.
+  // Calls `sample` until its genome was neither told nor expected before, a few times at most; then
+  // mutates it.
   Genome unseen(const std::function<Genome()>& sample, Rng& rng) const;
 
  private:
@@ -56,7 +60,7 @@ class Experience {
   const Direction direction_;
   std::vector<Episode> episodes_;
   std::unordered_map<TrialId, std::size_t> places_;  // in episodes_
-  std::unordered_set<std::uint64_t> known_;          // identities of all that was told
+  std::unordered_set<std::uint64_t> known_;          // identities of all that was told or expected
 };
 
 // StateFold computes the state after n tells: begin(start), then update(state, from, to) for one

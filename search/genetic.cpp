@@ -15,7 +15,7 @@
 //   than the worst, so that a thousand workers are never idle. Of equal values the newer one stays,
 //   so that the search crosses plateaus.
 // - Until `startup` trials were measured, trials are uniform draws.
-// - A child that was told before is mutated again, up to kMostMutations times.
+// - A child that was told before, or is expected, is mutated again, up to kMostMutations times.
 // - A trial that failed, or whose value is NaN, is no individual. After a changed outcome the
 //   population is made again from all tells.
 //
@@ -54,8 +54,14 @@ class Genetic final : public Searcher {
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
     told_.catch_up([&](std::size_t place) { join(told_[place]); });
-    return numbered(first_id, count, [&](TrialId id) { return propose(rng_.split(id)); });
+    return numbered(first_id, count, [&](TrialId id) {
+      Genome genome = propose(rng_.split(id));
+      expect({id, genome});
+      return genome;
+    });
   }
+
+  void expect(const Trial& trial) override { known_.insert(space_.identity(trial.genome)); }
 
   void tell(const Trial& trial, const Outcome& outcome) override {
     known_.insert(space_.identity(trial.genome));
@@ -103,7 +109,7 @@ class Genetic final : public Searcher {
   const GeneticOptions options_;
   History<Individual> told_;
   std::vector<Individual> population_;       // the best first
-  std::unordered_set<std::uint64_t> known_;  // identities of all genomes ever told
+  std::unordered_set<std::uint64_t> known_;  // identities of all genomes told or expected
 };
 
 }  // namespace

@@ -41,6 +41,7 @@
 #include "search/gp_proposal.h"
 #include "search/gp_sample_proposal.h"
 #include "search/outcome_value.h"
+#include "search/perturb.h"
 #include "search/searchers.h"
 #include "search/sobol_points.h"
 
@@ -301,10 +302,14 @@ class Gp final : public Searcher {
     return n >= before + 3 && model_.surprise() > options_.surprise;
   }
 
+  Genome startup_point(TrialId id) const {
+    Rng rng = rng_.split(id);
+    return mutated_until_unseen(space_, space_.at(startup_points_.point(id)), taken_, rng);
+  }
+
   Trial propose_for(TrialId id) {
     const bool is_startup = model_.size() < options_.startup && !model_.has_prior(0);
-    if (is_startup || model_.fitted_at() == 0)
-      return {id, space_.at(startup_points_.point(id)), std::string(kName)};
+    if (is_startup || model_.fitted_at() == 0) return {id, startup_point(id), std::string(kName)};
     const std::vector<Pending> pending = fantasies();
     model_.fantasize(pending);
     const GpArms arms = arms_of_told();

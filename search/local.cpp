@@ -20,20 +20,23 @@
 // - Any better trial becomes the top, whichever searcher proposed it, and neighbours that are
 //   already known to be better are followed at once; if nothing is left to try there, the search
 //   starts again.
-// - ask() changes no state, so the running trials are unknown. The k-th trial number after a top
-//   was told therefore gets neighbour k: workers have different numbers, so different neighbours.
+// - The k-th trial number after a top was told gets neighbour k, or, where that one was told or is
+//   expected, a random one of the others. If all are expected, more workers than neighbours try
+//   small changes of the top.
 // - A trial that failed, or whose value is NaN, is never better.
 //
-// A proposal depends on the seed, its number and the tells alone. Price: a microsecond per ask,
-// a hash per tell; a new top costs a repaired genome and a hash for each of its neighbours. After a
-// changed outcome the next ask learns all again.
+// A proposal depends on the seed, its number, and on what was told and expected. Price: some
+// microseconds per ask, a hash per tell; a new top costs a repaired genome and a hash for each of
+// its neighbours. After a changed outcome the next ask learns all again.
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/hash.h"
 #include "core/options.h"
@@ -41,12 +44,13 @@
 #include "search/history.h"
 #include "search/numbered.h"
 #include "search/outcome_value.h"
+#include "search/perturb.h"
 #include "search/searchers.h"
 
 namespace detol::inline search {
 namespace {
 
-constexpr int kMostDraws = 20;                // draws spent on a start that was never told
+constexpr int kMostStarts = 20;               // draws spent on a proposal that is new
 constexpr double kFewValues = 8;              // of an ordered choice that steps to all of them
 constexpr double kShrink = 0.5, kGrow = 2;    // of the step, after failure and success
 constexpr std::uint64_t kNeighbours = ~0ULL;  // random stream of neighbourhoods; no trial's number
@@ -114,12 +118,18 @@ class Local final : public Searcher {
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
     history_.catch_up([&](std::size_t place) { learn(history_[place], place + 1); });
-    return numbered(first_id, count,
-                    [&](TrialId id) { return climb_ ? neighbour_for(id) : start_for(id); });
+    return numbered(first_id, count, [&](TrialId id) {
+      Genome genome = climb_ ? neighbour_for(id) : start_for(id);
+      expect({id, genome});
+      return genome;
+    });
   }
+
+  void expect(const Trial& trial) override { taken_.insert(space_.identity(trial.genome)); }
 
   void tell(const Trial& trial, const Outcome& outcome) override {
     const EvaluatedGenome told{trial.genome, space_.identity(trial.genome), first_value(outcome)};
+    taken_.insert(told.identity);
     if (!history_.tell(trial.id, told)) return;
     climb_.reset();
     starts_.clear();
@@ -129,18 +139,28 @@ class Local final : public Searcher {
  private:
   Genome start_for(TrialId id) const {
     Rng rng = rng_.split(id);
-    Genome start = space_.sample(rng);
-    for (int i = 0; i < kMostDraws && values_.contains(space_.identity(start)); ++i)
-      start = space_.sample(rng);
-    return start;
+    return first_new([&] { return space_.sample(rng); }, rng);
   }
 
   Genome neighbour_for(TrialId id) const {
-    const std::vector<std::size_t>& left = climb_->left;
-    const std::size_t place = (id - climb_->told_before) % climb_->neighbours.size();
-    if (std::ranges::binary_search(left, place)) return climb_->neighbours[place].genome;
+    const std::vector<Neighbour>& all = climb_->neighbours;
+    std::vector<std::size_t> free;
+    std::ranges::copy_if(climb_->left, std::back_inserter(free),
+                         [&](std::size_t place) { return !taken_.contains(all[place].identity); });
+    const std::size_t place = (id - climb_->told_before) % all.size();
+    if (std::ranges::binary_search(free, place)) return all[place].genome;
     Rng rng = rng_.split(id);
-    return climb_->neighbours[left[rng.below(left.size())]].genome;
+    if (!free.empty()) return all[free[rng.below(free.size())]].genome;
+    return first_new([&] { return perturbed(space_, climb_->top.genome, rng); }, rng);
+  }
+
+  // Draws until a genome is neither told nor expected, a few times at most; then mutates it.
+  template <typename Draw>
+  Genome first_new(const Draw& draw, Rng& rng) const {
+    Genome genome = draw();
+    for (int i = 1; i < kMostStarts && taken_.contains(space_.identity(genome)); ++i)
+      genome = draw();
+    return mutated_until_unseen(space_, std::move(genome), taken_, rng);
   }
 
   // Learns trial number `count` of those that were told.
@@ -278,6 +298,7 @@ class Local final : public Searcher {
   const LocalOptions options_;
   History<EvaluatedGenome> history_;
   std::unordered_map<std::uint64_t, double> values_;  // told, by identity
+  std::unordered_set<std::uint64_t> taken_;           // identities of what was told or expected
   std::vector<EvaluatedGenome> starts_;               // since the last climb ended
   std::optional<Climb> climb_;                        // nullopt: collecting starts
 };

@@ -21,7 +21,7 @@
 // - Until `startup` trials were measured, trials are uniform draws.
 // - A trial that failed is infeasible (too large, out of memory, diverged), as is one with a NaN
 //   or too few values: every measured trial dominates it, so it is no individual.
-// - A child that was told before is mutated again, up to kMostMutations times.
+// - A child that was told before, or is expected, is mutated again, up to kMostMutations times.
 // - With one objective, fronts are ranks, and this is a steady-state genetic algorithm.
 // - A changed outcome has the effect as if it had been told at first.
 //
@@ -131,8 +131,14 @@ class Nsga2 final : public Searcher {
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
     told_.catch_up([&](std::size_t place) { join(told_[place]); });
-    return numbered(first_id, count, [&](TrialId id) { return propose(rng_.split(id)); });
+    return numbered(first_id, count, [&](TrialId id) {
+      Genome genome = propose(rng_.split(id));
+      expect({id, genome});
+      return genome;
+    });
   }
+
+  void expect(const Trial& trial) override { known_.insert(space_.identity(trial.genome)); }
 
   void tell(const Trial& trial, const Outcome& outcome) override {
     known_.insert(space_.identity(trial.genome));
@@ -176,7 +182,7 @@ class Nsga2 final : public Searcher {
   const Nsga2Options options_;
   History<Nsga2Individual> told_;
   std::vector<Nsga2Individual> population_;  // oldest first
-  std::unordered_set<std::uint64_t> known_;  // identities of all genomes ever told
+  std::unordered_set<std::uint64_t> known_;  // identities of all genomes told or expected
 };
 
 }  // namespace

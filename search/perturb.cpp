@@ -30,6 +30,8 @@ Genome mutated_until_unseen(const Space& space, Genome genome,
                             const std::unordered_set<std::uint64_t>& known, Rng& rng) {
   for (int i = 0; i < kMostMutations && known.contains(space.identity(genome)); ++i)
     genome = space.mutate(genome, rng);
+  for (int i = 0; i < kMostDraws && known.contains(space.identity(genome)); ++i)
+    genome = space.sample(rng);
   return genome;
 }
 

@@ -33,7 +33,8 @@
 // - A number is an action for each of at most `bins` equal bins.
 // - Choices that the architecture makes no use of are not replayed.
 // - Q-learning is off-policy, so it learns from the trials of other proposers, too.
-// - A sequence that was told before is not proposed; another is sampled, or it is mutated.
+// - A sequence that was told before, or is expected, is not proposed; another is sampled, or it is
+// mutated.
 // - With sources a new table begins with kSourceReplays of their trials, and epsilon as if
 //   kSourceSchedule of the schedule had passed. It races one that knows no sources (source_race.h).
 // - In a long search a new table begins now and then, with kRecall replays of the trials before
@@ -116,9 +117,13 @@ class QLearning final : public Searcher {
     const QTable& table = tables_.after(experience_.episodes().size());
     return numbered(first_id, count, [&](TrialId id) {
       Rng rng = rng_.split(id);
-      return experience_.unseen([&] { return sample(table.q, rng); }, rng);
+      Genome genome = experience_.unseen([&] { return sample(table.q, rng); }, rng);
+      expect({id, genome});
+      return genome;
     });
   }
+
+  void expect(const Trial& trial) override { experience_.expect(trial); }
 
   void tell(const Trial& trial, const Outcome& outcome) override {
     if (const auto place = experience_.tell(trial, outcome)) tables_.forget(*place);

@@ -27,7 +27,8 @@
 // - A number is an action for each of at most `bins` equal bins; a bin shares what is learned with
 //   its neighbours.
 // - Choices that the architecture makes no use of are not updated.
-// - A sequence that was told before is not proposed; another is sampled, or it is mutated.
+// - A sequence that was told before, or is expected, is not proposed; another is sampled, or it is
+// mutated.
 // - With sources a new controller is first updated by their trials, once, with advantages from
 //   their ranks; none of them is elite. It races one that knows no sources (source_race.h).
 // - In a long search a new controller begins now and then, with the latest trials and the elite
@@ -89,9 +90,13 @@ class Reinforce final : public Searcher {
     const Controller& controller = states_.after(experience_.episodes().size()).controller;
     return numbered(first_id, count, [&](TrialId id) {
       Rng rng = rng_.split(id);
-      return experience_.unseen([&] { return sample(controller, rng); }, rng);
+      Genome genome = experience_.unseen([&] { return sample(controller, rng); }, rng);
+      expect({id, genome});
+      return genome;
     });
   }
+
+  void expect(const Trial& trial) override { experience_.expect(trial); }
 
   void tell(const Trial& trial, const Outcome& outcome) override {
     if (const auto place = experience_.tell(trial, outcome)) states_.forget(*place);

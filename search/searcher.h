@@ -66,7 +66,8 @@ class Searcher {
   virtual void tell(const Trial& trial, const Outcome& outcome) = 0;
 
   // Marks a trial, whichever searcher proposed it, as pending until it is told. Trials that ask()
-  // returned are pending already; a second call, or one after the tell, changes nothing.
+  // returned are pending already; a second call, or one after the tell, changes nothing. A pending
+  // candidate is not proposed again while the space has enough others.
   virtual void expect(const Trial&) {}
 
   // Returns a job that is due and that no ask should wait for, if there is one: each job once, and

@@ -25,9 +25,17 @@ class SourceRace final : public Searcher {
     for (int i = 0; i < count; ++i) {
       const TrialId id = first_id + static_cast<TrialId>(i);
       Searcher& proposer = uses_sources(id) ? *with_sources_ : *without_;
-      for (Trial& trial : proposer.ask(id, 1)) trials.push_back(std::move(trial));
+      for (Trial& trial : proposer.ask(id, 1)) {
+        expect(trial);
+        trials.push_back(std::move(trial));
+      }
     }
     return trials;
+  }
+
+  void expect(const Trial& trial) override {
+    with_sources_->expect(trial);
+    without_->expect(trial);
   }
 
   void tell(const Trial& trial, const Outcome& outcome) override {

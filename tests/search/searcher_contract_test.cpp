@@ -4,7 +4,9 @@
 #include "tests/search/searcher_contract.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -68,6 +70,44 @@ TEST_P(SearcherContract, ExpectsTrialsThatItDidNotPropose) {
   Rng rng(1);
   for (TrialId id = 0; id < 30; ++id) searcher->expect({id, space().sample(rng)});
   EXPECT_FALSE(searcher->ask(30, 1).empty());
+}
+
+// Counts the candidates of a space, of more than a few hundred only some.
+std::size_t candidates_of(const Space& space) {
+  std::set<std::uint64_t> identities;
+  Rng rng(5);
+  for (int i = 0; i < 2000; ++i) identities.insert(space.identity(space.sample(rng)));
+  return identities.size();
+}
+
+// The trials of these are draws, or points of a sequence, whatever else is running.
+bool draws_by_number(std::string_view algorithm) {
+  return algorithm == "random" || algorithm == "sobol" || algorithm == "design";
+}
+
+// With ever more of a small space known, finding what is left by chance would take too long:
+// searchers need not find the last quarter of it.
+TEST_P(SearcherContract, ProposesNoPendingCandidateWhileOthersAreLeft) {
+  if (draws_by_number(GetParam().row.name)) return;
+  const std::size_t candidates = candidates_of(space());
+  for (const std::size_t workers : {1u, 8u, 64u}) {
+    const auto searcher = make();
+    std::set<std::uint64_t> known;
+    std::deque<Trial> pending;
+    for (TrialId id = 0; id < 120 && 4 * known.size() < 3 * candidates; ++id) {
+      const Trial trial = searcher->ask(id, 1).at(0);
+      const std::uint64_t identity = space().identity(trial.genome);
+      for (const Trial& other : pending) {
+        ASSERT_NE(space().identity(other.genome), identity)
+            << "trial " << id << " is pending trial " << other.id << ", of " << workers;
+      }
+      known.insert(identity);
+      pending.push_back(trial);
+      if (pending.size() <= workers) continue;
+      searcher->tell(pending.front(), measured(pending.front()));
+      pending.pop_front();
+    }
+  }
 }
 
 TEST_P(SearcherContract, SurvivesThatEveryTrialFails) {
