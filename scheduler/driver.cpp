@@ -40,7 +40,8 @@ Driver::Driver(DriverParts parts)
       state_(parts_.config.space, parts_.config.objectives),
       refitter_(parts_.searcher, parts_.refits, [&pool = parts_.pool] { pool.wake(); }),
       proposals_(parts_.searcher, parts_.clock, asks_of(parts_)),
-      report_metrics_(parts_.config) {
+      report_metrics_(parts_.config),
+      candidates_(parts_.config.space.cardinality()) {
   consumption_.trials.reset();
 }
 
@@ -280,12 +281,20 @@ void Driver::look_for_an_end() {
                 EndCause::kFailures};
   } else if (state_.untrained_in_row() >= kUntrainedInRow) {
     closing_ = {std::nullopt,
-                fmt::format("{} proposals in a row were refused or already known", kUntrainedInRow),
+                fmt::format("{} proposals in a row were refused or already known: nothing else "
+                            "seems to be left in the space",
+                            kUntrainedInRow),
                 std::nullopt};
     if (state_.spent().trials == 0) closing_->error = ErrorCode::kFailures;
   } else if (target_reached_) {
     closing_ = {std::nullopt, "the target " + to_text(*parts_.target) + " is reached",
                 EndCause::kTarget};
+  } else if (is_space_known() && state_.running() == 0 && is_nothing_waiting()) {
+    closing_ = {std::nullopt,
+                fmt::format("nothing is left to try: all candidates of the space ({}) are known",
+                            candidates_),
+                std::nullopt};
+    if (state_.spent().trials == 0) closing_->error = ErrorCode::kFailures;
   } else if (consumption_.used(spent()) >= 1) {
     close_for_budget();
   }
@@ -299,9 +308,12 @@ bool Driver::is_current(TrialId trial, int attempt) const {
 bool Driver::is_over() const {
   if (is_stopping() && parts_.clock.now_s() >= *stop_deadline_s_) return true;
   if (is_anything_running_here() || is_paused_ || is_anybody_leaving()) return false;
-  const bool all_placed = trials_left() <= 0 && state_.in_state(TrialState::kWaiting).empty() &&
-                          !parts_.pruner.promotion();
+  const bool all_placed = trials_left() <= 0 && is_nothing_waiting();
   return is_stopping() || closing_ || exhausted_ || all_placed;
+}
+
+bool Driver::is_nothing_waiting() const {
+  return state_.in_state(TrialState::kWaiting).empty() && !parts_.pruner.promotion();
 }
 
 int Driver::full_length(TrialId trial) {

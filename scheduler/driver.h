@@ -16,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/clock.h"
@@ -36,6 +37,9 @@
 #include "search/searcher.h"
 
 namespace detol::inline scheduler {
+
+// kCaller is the proposer of candidates that callers bring.
+inline constexpr std::string_view kCaller = "caller";
 
 using Decoded = tl::expected<Candidate, StudyConfig::Refused>;
 using Decode = std::function<Decoded(const Genome&)>;
@@ -169,6 +173,13 @@ class Driver {
   Demand demand_of(const std::vector<Slot>& slots, int wanted) const;
   std::string proposer_of(const Trial& trial) const;
   Result<void> take_over(TrialId trial, const KnownTrial& known);
+  Result<void> answer(TrialId trial, const TrialRecord& earlier);
+  Result<void> answer_waiting();
+  bool may_repeat(const std::string& identity) const;
+  bool waits_for_equal(TrialId trial) const;
+  bool is_space_known() const;
+  bool is_nothing_new() const;
+  bool is_nothing_waiting() const;
   event::Asked asked_for(const Proposal& proposal, const Decoded& candidate,
                          std::optional<Fact>& network) const;
   Result<void> consider(const Proposal& proposal, std::vector<Slot>& slots);
@@ -261,6 +272,8 @@ class Driver {
   int without_time_ = 0;                     // proposals in a row that wait for more budget
   std::map<TrialId, double> bytes_;          // foreseen of each trial, where that was asked for
   int without_memory_ = 0;                   // trials that no free worker has the memory for
+  int equal_in_row_ = 0;                     // proposals in a row that wait for an equal trial
+  double candidates_ = 0;                    // of the space
   std::optional<double> cut_since_s_;        // when trials were suspended at the budget's end
   double next_reminder_s_ = 0;               // of that suspension
   std::map<TrialId, int> full_length_;       // epochs of the recipe of each running trial

@@ -14,11 +14,11 @@ bool Driver::is_anything_running_here() const {
 }
 
 Driver::Supply Driver::supply() const {
-  const bool is_used_up = trials_left() <= 0 && state_.in_state(TrialState::kWaiting).empty() &&
-                          !parts_.pruner.promotion();
+  const bool is_used_up = trials_left() <= 0 && is_nothing_waiting();
   if (closing_ || is_stopping() || exhausted_ || is_used_up) return Supply::kNone;
   const bool is_at_work = proposals_.is_at_work() || refitter_.is_at_work();
-  return !is_at_work && proposals_.is_dry() ? Supply::kLater : Supply::kComing;
+  const bool is_later = proposals_.is_dry() || is_nothing_new();
+  return !is_at_work && is_later ? Supply::kLater : Supply::kComing;
 }
 
 std::string Driver::why_none() const {
@@ -42,7 +42,8 @@ Result<void> Driver::grant_wishes(std::vector<Slot>& slots) {
     if (trials_left() <= 0 || closing_) break;
     const TrialId id = state_.next_id();
     std::vector<Slot> own = {slot};
-    DETOL_TRY(consider({.trial = {.id = id, .genome = *slot.wish, .proposer = "caller"}}, own));
+    DETOL_TRY(consider(
+        {.trial = {.id = id, .genome = *slot.wish, .proposer = std::string(kCaller)}}, own));
     const bool is_recorded = state_.next_id() > id;
     if (is_recorded && !own.empty()) declined_.emplace_back(slot.worker, id);
   }

@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "core/fault.h"
@@ -68,6 +67,7 @@ Result<void> Driver::continue_what_the_budget_ended() {
 // worker hears the verdict that ends a trial and the order of the next one together. Where no more
 // are placed, those that the commit has freed are ended.
 Result<void> Driver::place() {
+  DETOL_TRY(answer_waiting());
   DETOL_TRY(fill_free_workers());
   DETOL_TRY(commit());
   if (closing_ || is_stopping()) parts_.pool.retire();
@@ -145,6 +145,7 @@ Result<void> Driver::resume_waiting(std::vector<Slot>& slots) {
   without_memory_ = 0;
   for (TrialId id : state_.in_state(TrialState::kWaiting)) {
     if (slots.empty()) break;
+    if (waits_for_equal(id)) continue;
     const auto slot = slot_for(id, slots);
     if (slot == slots.end()) {
       ++without_memory_;
@@ -183,7 +184,7 @@ Result<void> Driver::promote(std::vector<Slot>& slots) {
 // for now.
 Result<bool> Driver::ask_round(std::vector<Slot>& slots) {
   const int count = std::min(static_cast<int>(slots.size()), trials_left());
-  if (count <= 0 || without_memory_ >= kMostWithoutMemory) return false;
+  if (count <= 0 || without_memory_ >= kMostWithoutMemory || is_nothing_new()) return false;
   DETOL_TRY(refit());
   if (refitter_.is_at_work() && parts_.pool.workers() <= 1) return false;
   const std::vector<Proposal> proposals = propose(slots, count);
@@ -246,10 +247,10 @@ event::Asked Driver::asked_for(const Proposal& proposal, const Decoded& candidat
   return asked;
 }
 
-// Refuses the trial, tells it the known outcome of an equal trial, or starts it. If there is no
-// time for its first report, it waits for more budget where smaller networks may fit. Else nothing
-// more starts, and the proposal is dropped: a later run with more budget makes it again, as a
-// search that had the whole budget from the beginning.
+// Refuses the trial, tells it the known outcome of an equal trial, lets it wait for that of a
+// running one, or starts it. If there is no time for its first report, it waits for more budget
+// where smaller networks may fit. Else nothing more starts, and the proposal is dropped: a later
+// run with more budget makes it again, as a search that had the whole budget from the beginning.
 Result<void> Driver::consider(const Proposal& proposal, std::vector<Slot>& slots) {
   const Trial& trial = proposal.trial;
   const Decoded candidate = parts_.decode(trial.genome);
@@ -265,18 +266,17 @@ Result<void> Driver::consider(const Proposal& proposal, std::vector<Slot>& slots
   }
   const std::string identity = identity_of(asked.arch_hash, asked.params);
   const TrialRecord* earlier = state_.answer_for(identity);
-  const int repeats = parts_.config.repeats;
-  const bool is_repeated = repeats > 0 && state_.measurements(identity) <= repeats;
-  if (earlier != nullptr && !is_repeated) {
-    const event::Told told{.trial = trial.id,
-                           .state = earlier->state,
-                           .reason = {EndCause::kSameTrial, "", earlier->trial.id},
-                           .outcome = *earlier->outcome,
-                           .at_s = parts_.clock.wall_s()};
+  if (earlier != nullptr && !may_repeat(identity)) {
+    const TrialId known = earlier->trial.id;
     DETOL_TRY(record_asked());
-    return record(told);
+    return answer(trial.id, *state_.find(known));
   }
-  if (earlier == nullptr && repeats == 0 && parts_.recall && !parts_.inherit &&
+  const bool has_equal = state_.first_open(identity) != nullptr;
+  if (has_equal && !may_repeat(identity) && asked.proposer != kCaller) {
+    ++equal_in_row_;
+    return record_asked();  // it is WAITING
+  }
+  if (earlier == nullptr && parts_.config.repeats == 0 && parts_.recall && !parts_.inherit &&
       !asked.identity.empty()) {
     DETOL_ASSIGN(const auto known, parts_.recall(asked));
     if (known) {
@@ -311,30 +311,11 @@ Result<void> Driver::consider(const Proposal& proposal, std::vector<Slot>& slots
   return {};
 }
 
-// Records the reports and the outcome of a trial of another study as this trial's own. They cost
-// this study neither work nor time.
-Result<void> Driver::take_over(TrialId trial, const KnownTrial& known) {
-  double train_s = 0;
-  for (event::Reported reported : known.reports) {
-    train_s += reported.train_s;
-    reported.trial = trial;
-    complete(reported, train_s);
-    reported.attempt = 0;
-    reported.work = 0;
-    reported.train_s = 0;
-    DETOL_TRY(record(std::move(reported)));
-  }
-  return record(event::Told{.trial = trial,
-                            .state = known.told.state,
-                            .reason = {EndCause::kSameTrial, known.study, known.trial},
-                            .outcome = known.told.outcome,
-                            .at_s = parts_.clock.wall_s()});
-}
-
 Result<void> Driver::start(TrialId trial, const Slot& slot) {
   const TrialRecord& entry = *state_.find(trial);
   const int attempt = entry.attempt + 1;
   const TrialRecord* parent = entry.inherits ? state_.find(entry.inherits->trial) : nullptr;
+  equal_in_row_ = 0;
   leaving_.erase(slot.worker);
   assignments_.push_back({slot.worker,
                           {.trial = trial,

@@ -64,6 +64,7 @@ void Driver::inform(const event::Reported& reported) {
 void Driver::inform(const event::Told& told) {
   // A trial that the budget ended before its first report taught nothing: it stays expected.
   const TrialRecord& trial = *state_.find(told.trial);
+  if (told.reason.cause != EndCause::kSameTrial) equal_in_row_ = 0;
   const bool is_unmeasured = told.reason.cause == EndCause::kBudget && trial.epochs == 0;
   if (!is_unmeasured) proposals_.tell(trial.trial, told.outcome);
   refitter_.retry_failed_job();

@@ -63,6 +63,11 @@ const TrialRecord* StudyState::answer_for(const std::string& identity) const {
   return found == answers_.end() ? nullptr : &trials_[found->second];
 }
 
+const TrialRecord* StudyState::first_open(const std::string& identity) const {
+  const auto found = open_.find(identity);
+  return found == open_.end() ? nullptr : &trials_[*found->second.begin()];
+}
+
 int StudyState::measurements(const std::string& identity) const {
   const auto found = measurements_.find(identity);
   return found == measurements_.end() ? 0 : found->second;
@@ -85,6 +90,7 @@ void StudyState::count(const TrialRecord& entry, int sign) {
   if (was_begun(entry)) spent_.trials += sign;
   if (entry.attempt > 0 && (!entry.is_over() || can_answer(entry)))
     measurements_[entry.identity] += sign;
+  if (!entry.is_over()) count_open(entry, sign);
   auto& ids = ids_[static_cast<std::size_t>(entry.state)];
   if (sign > 0)
     ids.insert(entry.trial.id);
@@ -99,6 +105,16 @@ void StudyState::count(const TrialRecord& entry, int sign) {
     ranking_.insert(rank);
   else
     ranking_.erase(rank);
+}
+
+void StudyState::count_open(const TrialRecord& entry, int sign) {
+  if (sign > 0) {
+    open_[entry.identity].insert(entry.trial.id);
+    return;
+  }
+  const auto found = open_.find(entry.identity);
+  found->second.erase(entry.trial.id);
+  if (found->second.empty()) open_.erase(found);
 }
 
 bool StudyState::Rank::operator<(const Rank& other) const {

@@ -72,6 +72,12 @@ class StudyState {
   // Returns an ended trial of this identity whose outcome can be reused, or nullptr.
   const TrialRecord* answer_for(const std::string& identity) const;
 
+  // Returns the first trial of this identity that is not over, or nullptr.
+  const TrialRecord* first_open(const std::string& identity) const;
+
+  // Counts the identities for which answer_for() has a trial.
+  std::size_t known() const { return answers_.size(); }
+
   // Counts the trials of this identity that were trained, or are being trained, to an outcome that
   // can be reused.
   int measurements(const std::string& identity) const;
@@ -119,6 +125,7 @@ class StudyState {
   void take_values(TrialRecord& trial, const event::Reported& reported) const;
   // Adds what one trial contributes to the sums, or (sign -1) takes it back.
   void count(const TrialRecord& entry, int sign);
+  void count_open(const TrialRecord& entry, int sign);
   const std::set<TrialId>& ids(TrialState state) const {
     return ids_[static_cast<std::size_t>(state)];
   }
@@ -126,10 +133,11 @@ class StudyState {
   Space space_;
   std::vector<Objective> objectives_;
   std::vector<TrialRecord> trials_;
-  std::unordered_map<std::string, TrialId> answers_;   // by identity
-  std::unordered_map<std::string, int> measurements_;  // by identity
-  std::array<std::set<TrialId>, 5> ids_;               // by state
-  std::set<Rank> ranking_;                             // of trials with a value
+  std::unordered_map<std::string, TrialId> answers_;         // by identity
+  std::unordered_map<std::string, int> measurements_;        // by identity
+  std::unordered_map<std::string, std::set<TrialId>> open_;  // those not over, by identity
+  std::array<std::set<TrialId>, 5> ids_;                     // by state
+  std::set<Rank> ranking_;                                   // of trials with a value
   AlgorithmChoices choices_;
   Spent spent_;
   int untrained_in_row_ = 0;

@@ -83,14 +83,17 @@ TEST(Driver, EndsAfterAThousandRefusalsInARow) {
 
 TEST(Driver, AnswersAKnownCandidateFromMemory) {
   FakeStudy study;
-  study.config.space = SpaceBuilder().add_float("x", 0, 1, {.step = 0.5}).build().value();
+  study.config.space = SpaceBuilder().add_float("x", 0, 1, {.step = 0.125}).build().value();
   study.config.algorithm.name = "random";
   const auto ended = study.run();
   ASSERT_TRUE(ended);
-  EXPECT_EQ(study.pool.started.size(), 3u);
-  const TrialRecord& last = study.driver->state().trials().back();
-  EXPECT_TRUE(last.reason.cause == EndCause::kSameTrial);
-  EXPECT_EQ(last.state, TrialState::kComplete);
+  EXPECT_EQ(study.pool.started.size(), 6u);
+  int known = 0;
+  for (const TrialRecord& trial : study.driver->state().trials()) {
+    EXPECT_EQ(trial.state, TrialState::kComplete);
+    known += trial.reason.cause == EndCause::kSameTrial ? 1 : 0;
+  }
+  EXPECT_GT(known, 0);
 }
 
 TEST(Driver, AnswersATwinOfAKnownNetworkFromMemory) {
