@@ -18,6 +18,7 @@
 //   workers keep apart (as with Optuna's constant liar).
 // - The best candidate that was neither told nor is expected is taken; if all were, the best one is
 //   mutated, up to kMostMutations times.
+// - Of more than kMostBad bad trials the latest count: most of these are near the good ones.
 // - Conditions: one density spans all branches (parzen.h), where the papers have one per node and
 //   Optuna one per group of choices that occur together.
 //
@@ -27,13 +28,15 @@
 // candidates were about as good on eight functions.
 //
 // A proposal depends on the seed, its number, and on the trials told and expected, in any order.
-// Price: O(candidates n d) per ask for n trials of d choices, some milliseconds at n = 1,000.
+// Price: O(candidates n d) per ask for n trials of d choices, kMostBad at most: a millisecond.
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <unordered_set>
+#include <utility>
 
 #include "core/options.h"
 #include "core/rng.h"
@@ -48,6 +51,7 @@ namespace detol::inline search {
 namespace {
 
 constexpr std::size_t kMostGood = 25;
+constexpr std::size_t kMostBad = 1000;
 constexpr double kLeastWeight = 1e-12;  // of a good trial, as a share of the largest
 
 struct TpeOptions {
@@ -90,11 +94,14 @@ class Tpe final : public Searcher {
 
   void tell(const Trial& trial, const Outcome& outcome) override {
     expected_.erase(trial.id);
-    Seen told = seen(trial);
+    Seen& told = told_[trial.id];
+    if (told.is_measured) by_loss_.erase({told.loss, trial.id});
+    told = seen(trial);
     const double value = first_value(outcome);
     told.is_measured = value == value;
-    if (told.is_measured) told.loss = sign_ * value;
-    told_[trial.id] = std::move(told);
+    if (!told.is_measured) return;
+    told.loss = sign_ * value;
+    by_loss_.emplace(told.loss, trial.id);
   }
 
  private:
@@ -103,18 +110,13 @@ class Tpe final : public Searcher {
     return {.genome = trial.genome, .coordinates = axes_.coordinates_of(trial.genome)};
   }
 
-  std::size_t measured() const {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(told_, [](const auto& entry) { return entry.second.is_measured; }));
-  }
-
   bool is_known(const Genome& genome) const {
     return known_.contains(axes_.space().identity(genome));
   }
 
   Genome propose(TrialId id, Rng rng) const {
-    Genome genome =
-        measured() < options_.startup ? axes_.space().at(starts_.point(id)) : best_candidate(rng);
+    Genome genome = by_loss_.size() < options_.startup ? axes_.space().at(starts_.point(id))
+                                                       : best_candidate(rng);
     return mutated_until_unseen(axes_.space(), std::move(genome), known_, rng);
   }
 
@@ -139,39 +141,42 @@ class Tpe final : public Searcher {
     return best;
   }
 
-  // Splits the trials by loss; of equal losses the earlier trials are good.
+  // Splits the trials by loss; of equal losses the earlier trials are good. Of the bad ones it
+  // takes those that are expected, and the latest.
   TpeSplit split_of_all() const {
-    std::vector<const Seen*> by_loss;
-    for (const auto& [id, trial] : told_) by_loss.push_back(&trial);
-    std::ranges::stable_sort(
-        by_loss, {}, [](const Seen* trial) { return std::pair(!trial->is_measured, trial->loss); });
-    const std::size_t count = good_of(by_loss.size());
     TpeSplit split;
-    for (const Seen* trial : by_loss) {
-      auto& part = split.good.size() < count ? split.good : split.bad;
-      part.push_back({&trial->genome, trial->coordinates});
+    std::unordered_set<TrialId> good;
+    auto next = by_loss_.begin();
+    for (std::size_t count = good_of(told_.size()); good.size() < count; ++next) {
+      const Seen& trial = told_.at(next->second);
+      split.good.push_back({&trial.genome, trial.coordinates});
+      good.insert(next->second);
     }
-    for (const auto& [id, trial] : expected_)
-      split.bad.push_back({&trial.genome, trial.coordinates});
-    weigh(split.good, std::span<const Seen* const>(by_loss));
+    if (next != by_loss_.end()) weigh(split.good, next->first);
+    for (const auto* latest : {&expected_, &told_}) {
+      for (auto each = latest->rbegin(); each != latest->rend(); ++each) {
+        if (split.bad.size() >= kMostBad) break;
+        if (good.contains(each->first)) continue;
+        split.bad.push_back({&each->second.genome, each->second.coordinates});
+      }
+    }
     return split;
   }
 
   std::size_t good_of(std::size_t told) const {
     const auto share =
         static_cast<std::size_t>(std::ceil(options_.gamma * static_cast<double>(told)));
-    return std::min({std::max<std::size_t>(share, 1), kMostGood, measured()});
+    return std::min({std::max<std::size_t>(share, 1), kMostGood, by_loss_.size()});
   }
 
-  // Weighs each good trial by how much it is better than the best bad one, evenly where the losses
-  // are equal or infinite.
-  static void weigh(std::vector<Observation>& good, std::span<const Seen* const> by_loss) {
-    if (good.size() == by_loss.size()) return;
-    const double others = by_loss[good.size()]->loss;
-    const double most = others - by_loss.front()->loss;
+  // Weighs each good trial by how much it is better than the best bad one, whose loss is `bad`;
+  // evenly where the losses are equal or infinite.
+  void weigh(std::vector<Observation>& good, double bad) const {
+    const double most = bad - by_loss_.begin()->first;
     if (!(most > 0 && std::isfinite(most))) return;
-    for (std::size_t i = 0; i < good.size(); ++i)
-      good[i].weight = std::max((others - by_loss[i]->loss) / most, kLeastWeight);
+    auto next = by_loss_.begin();
+    for (Observation& each : good)
+      each.weight = std::max((bad - (next++)->first) / most, kLeastWeight);
   }
 
   const Axes axes_;
@@ -180,7 +185,8 @@ class Tpe final : public Searcher {
   const double sign_;
   const TpeOptions options_;
   std::map<TrialId, Seen> told_, expected_;
-  std::unordered_set<std::uint64_t> known_;  // identities of all genomes told or expected
+  std::set<std::pair<double, TrialId>> by_loss_;  // the measured ones of told_
+  std::unordered_set<std::uint64_t> known_;       // identities of all genomes told or expected
 };
 
 }  // namespace
