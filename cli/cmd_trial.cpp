@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/study_requests.h"
 #include "cli/trial_rows.h"
+#include "scheduler/explanation.h"
 #include "trainer/data/dataset.h"
 #include "trainer/data/formats/formats.h"
 #include "trainer/inheritance/inheritance_plan.h"
@@ -180,6 +181,37 @@ Result<Rows> log(const OpenStudy& study, const Rows& trial) {
   return rows;
 }
 
+std::string model_of(const WhyProposed& why, const StudyConfig& config) {
+  if (!why.explanation) return fmt::format("none: {} predicts nothing", config.algorithm.name);
+  const bool is_fitted = !why.explanation->predictions.empty();
+  return why.explanation->model + (is_fitted ? "" : ", before its first fit");
+}
+
+// Returns one row: who proposed the trial, and what the model predicted of it then.
+Result<Rows> reasons(const OpenStudy& study, const Rows& trial) {
+  DETOL_ASSIGN(const StudyConfig config, load_study_config(study.record.config, study.record.name));
+  DETOL_ASSIGN(const auto events, study.reader->events(study.record.id));
+  DETOL_ASSIGN(const WhyProposed why, why_proposed(config, events, trial_of(trial, 0)));
+  Rows rows{.columns = {"trial", "proposer", "told", "pending", "model"},
+            .rows = {{cell(trial, 0, "trial"), why.proposer, static_cast<std::int64_t>(why.told),
+                      static_cast<std::int64_t>(why.pending), model_of(why, config)}}};
+  if (!why.explanation || why.explanation->predictions.empty()) return rows;
+  const auto add = [&](std::string name, double value) {
+    rows.columns.push_back(std::move(name));
+    rows.rows.front().push_back(value);
+  };
+  for (std::size_t i = 0; i < why.explanation->predictions.size(); ++i) {
+    const auto& [value, deviation] = why.explanation->predictions[i];
+    const std::string& metric = config.objectives[i].metric;
+    add("predicted_" + metric, value);
+    add("deviation_" + metric, deviation);
+    DETOL_ASSIGN(const double measured, metric_of(trial, 0, metric));
+    add("measured_" + metric, measured);
+  }
+  add("acquisition", why.explanation->acquisition);
+  return rows;
+}
+
 // Records what the arguments say of the trial.
 Result<void> label(const Arguments& arguments, const StudyRecord& study, TrialId trial) {
   LabelChange change{.target = trial, .tags = arguments.all("tag")};
@@ -216,6 +248,10 @@ Result<int> show_trial(const Arguments& arguments) {
     DETOL_ASSIGN(rows, curve(study, trial));
   } else if (arguments.has("log")) {
     DETOL_ASSIGN(rows, log(study, trial));
+  } else if (arguments.has("why")) {
+    DETOL_ASSIGN(rows, reasons(study, trial));
+    DETOL_TRY(print_data(render_record(rows, arguments.globals)));
+    return 0;
   } else {
     DETOL_TRY(add_architecture(study, trial));
     DETOL_ASSIGN(const auto parent, inherited_by(study, trial_of(trial, 0)));
@@ -241,6 +277,7 @@ Command trial_command() {
                       {"--arch", "", "its network, a layer a line, and what it inherited"},
                       {"--curve", "", "its metrics, an epoch a line"},
                       {"--log", "", "what happened to it, an event a line"},
+                      {"--why", "", "who proposed it, and what a model predicted then"},
                       {"--prune", "", "ends it, while it runs, with what it has reported"},
                       {"--retry", "", "trains it again, if it crashed and the search runs"},
                       {"--tag", "WORD", "puts a tag on it, also while it runs", Option::kRepeated},
@@ -249,6 +286,7 @@ Command trial_command() {
           .examples =
               "  detol trial fashion-cnn best --arch\n"
               "  detol trial fashion-cnn 12 --curve -f csv\n"
+              "  detol trial fashion-cnn 12 --why\n"
               "  detol trial fashion-cnn 12 --prune\n"
               "  detol trial fashion-cnn 12 --tag keep --note 'flat after epoch 5'",
           .run = show_trial};

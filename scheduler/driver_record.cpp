@@ -62,11 +62,9 @@ void Driver::inform(const event::Reported& reported) {
 }
 
 void Driver::inform(const event::Told& told) {
-  // A trial that the budget ended before its first report taught nothing: it stays expected.
   const TrialRecord& trial = *state_.find(told.trial);
   if (told.reason.cause != EndCause::kSameTrial) equal_in_row_ = 0;
-  const bool is_unmeasured = told.reason.cause == EndCause::kBudget && trial.epochs == 0;
-  if (!is_unmeasured) proposals_.tell(trial.trial, told.outcome);
+  if (state_.teaches(told)) proposals_.tell(trial.trial, told.outcome);
   refitter_.retry_failed_job();
   const bool is_paused =
       told.reason.cause == EndCause::kPruner && told.reason.detail == parts_.config.pruner.name;

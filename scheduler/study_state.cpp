@@ -73,6 +73,10 @@ int StudyState::measurements(const std::string& identity) const {
   return found == measurements_.end() ? 0 : found->second;
 }
 
+bool StudyState::teaches(const event::Told& told) const {
+  return told.reason.cause != EndCause::kBudget || trials_[told.trial].epochs > 0;
+}
+
 const TrialRecord* StudyState::best() const {
   const bool has_one = !ranking_.empty() && !std::isnan(ranking_.begin()->value);
   return has_one ? &trials_[ranking_.begin()->trial] : nullptr;

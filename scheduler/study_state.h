@@ -82,6 +82,10 @@ class StudyState {
   // can be reused.
   int measurements(const std::string& identity) const;
 
+  // Returns whether an outcome that was applied is for the searcher: a trial that the budget ended
+  // before its first report taught nothing, and stays expected.
+  bool teaches(const event::Told& told) const;
+
   // Returns the best trial by the first objective among those that reported a number and keep to
   // the study's constraints, of equals one that is COMPLETE, or nullptr.
   const TrialRecord* best() const;

@@ -37,6 +37,7 @@
 #include "core/rng.h"
 #include "core/table.h"
 #include "search/gp_arms.h"
+#include "search/gp_explanation.h"
 #include "search/gp_model.h"
 #include "search/gp_proposal.h"
 #include "search/gp_sample_proposal.h"
@@ -157,6 +158,15 @@ class Gp final : public Searcher {
   double trust_in_sources() override {
     catch_up();
     return model_.trust_in_sources();
+  }
+
+  std::optional<Explanation> explain(const Trial& trial) override {
+    catch_up();
+    if (model_.fitted_at() == 0) return Explanation{.model = std::string(kName)};
+    model_.fantasize(fantasies());
+    Points at = features_->empty_points();
+    at.push_back(features_->of(trial.genome));
+    return explained(model_, options_.acquisition, at, objectives_);
   }
 
   void absorb(const Refit& refit) override {

@@ -151,6 +151,17 @@ class Portfolio final : public Searcher {
     member->searcher->absorb(refit);
   }
 
+  // Asks the member that proposed the trial, or another if that one has no model.
+  std::optional<Explanation> explain(const Trial& trial) override {
+    std::optional<Explanation> explanation;
+    for (const Member& member : members_) {
+      const bool is_proposer = member.name == first_word(trial.proposer);
+      if (explanation && !is_proposer) continue;
+      if (auto own = member.searcher->explain(trial)) explanation = std::move(own);
+    }
+    return explanation;
+  }
+
  private:
   // Asks this member, or the next one if it has nothing to propose.
   std::vector<Trial> propose(TrialId id, std::size_t first) const {

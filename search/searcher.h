@@ -51,6 +51,20 @@ struct Refit {
 // the searcher is asked and told. A pure function: a second run returns the same.
 using RefitJob = std::function<Refit()>;
 
+// Explanation: what a searcher's model predicts of a candidate. Predictions are of the objectives,
+// in their units and order; none before the model is fitted.
+struct Explanation {
+  std::string model;  // the name of the searcher that has it, "gp"
+  struct Predicted {
+    double value = 0;      // the median
+    double deviation = 0;  // half the width between the quantiles of 16 % and 84 %
+  };
+  std::vector<Predicted> predictions = {};
+  // What the searcher maximises, on the scale of its model: the logarithm of the expected
+  // improvement, or what its options say.
+  double acquisition = 0;
+};
+
 class Searcher {
  public:
   virtual ~Searcher() = default;
@@ -82,6 +96,11 @@ class Searcher {
   // Returns how much of its predictions the searcher takes from the sources of its settings, as far
   // as they agree with what it was told: 0 (nothing) to 1.
   virtual double trust_in_sources() { return 0; }
+
+  // Returns what the searcher's model, with what was told and is expected now, says of a candidate
+  // that is neither; nullopt if it has no model. The trial's proposer is the searcher that
+  // proposed it. Changes no proposal.
+  virtual std::optional<Explanation> explain(const Trial&) { return std::nullopt; }
 };
 
 // Source: an earlier study, from whose trials a new search starts better. Its space may differ:

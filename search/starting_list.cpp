@@ -89,6 +89,9 @@ class WithStartingList final : public Searcher {
 
   std::optional<RefitJob> background() override { return searcher_->background(); }
   double trust_in_sources() override { return searcher_->trust_in_sources(); }
+  std::optional<Explanation> explain(const Trial& trial) override {
+    return searcher_->explain(trial);
+  }
   void absorb(const Refit& refit) override { searcher_->absorb(refit); }
 
  private:

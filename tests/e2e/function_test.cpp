@@ -76,6 +76,10 @@ budget: 20trials
   ASSERT_EQ(detol({"study", "delete", "levy", "--yes"}).code, 0);
   ASSERT_EQ(detol({"resume", "broken", "--budget", "20trials", "-j", "1"}).code, 0);
   EXPECT_EQ(results("broken"), results("warm"));
+  const Json why = json({"trial", "warm", "19", "--why"});
+  EXPECT_EQ(why["told"], 19);
+  EXPECT_EQ(why["model"], "gp");
+  EXPECT_TRUE(why["predicted_value"].is_number()) << why;
   EXPECT_EQ(with({"--study", "lost"}).code, 4);
 }
 
@@ -97,6 +101,7 @@ TEST_F(FunctionSearch, RunsAndIsRead) {
   EXPECT_EQ(json({"best", "naps"})["value"], 0);
   EXPECT_EQ(json({"trial", "naps", "3"})["epochs"], 1);
   EXPECT_EQ(json({"trial", "naps", "best", "--curve"}).size(), 1u);
+  EXPECT_EQ(json({"trial", "naps", "3", "--why"})["model"], "none: random predicts nothing");
 }
 
 TEST_F(FunctionSearch, OfSeveralObjectivesEndsInTheTrialsThatNoOtherBeats) {
