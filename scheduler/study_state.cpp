@@ -94,7 +94,6 @@ void StudyState::count(const TrialRecord& entry, int sign) {
   if (was_begun(entry)) spent_.trials += sign;
   if (entry.attempt > 0 && (!entry.is_over() || can_answer(entry)))
     measurements_[entry.identity] += sign;
-  if (!entry.is_over()) count_open(entry, sign);
   auto& ids = ids_[static_cast<std::size_t>(entry.state)];
   if (sign > 0)
     ids.insert(entry.trial.id);
@@ -111,12 +110,9 @@ void StudyState::count(const TrialRecord& entry, int sign) {
     ranking_.erase(rank);
 }
 
-void StudyState::count_open(const TrialRecord& entry, int sign) {
-  if (sign > 0) {
-    open_[entry.identity].insert(entry.trial.id);
-    return;
-  }
+void StudyState::close(const TrialRecord& entry) {
   const auto found = open_.find(entry.identity);
+  if (found == open_.end()) return;
   found->second.erase(entry.trial.id);
   if (found->second.empty()) open_.erase(found);
 }
@@ -138,6 +134,7 @@ Result<void> StudyState::on(const event::Asked& asked) {
   entry.trial = {.id = asked.trial, .genome = *genome, .proposer = asked.proposer};
   entry.identity = identity_of(asked.arch_hash, asked.params);
   entry.inherits = asked.inherits;
+  open_[entry.identity].insert(asked.trial);
   trials_.push_back(std::move(entry));
   count(trials_.back(), +1);
   return {};
@@ -189,6 +186,7 @@ Result<void> StudyState::on(const event::Told& told) {
   trial->failure = cause_of(told.outcome);
   trial->reason = told.reason;
   trial->outcome = told.outcome;
+  close(*trial);
   trial->unreported_s = std::max(trial->unreported_s, told.unreported_s);
   count(*trial, +1);
   untrained_in_row_ = was_begun(*trial) ? 0 : untrained_in_row_ + 1;
@@ -200,6 +198,7 @@ Result<void> StudyState::on(const event::Requeued& requeued) {
   DETOL_ASSIGN(TrialRecord * trial, entry(requeued.trial, "requeued"));
   count(*trial, -1);
   count_loss(*trial, requeued.reason.cause);
+  open_[trial->identity].insert(requeued.trial);
   trial->state = TrialState::kWaiting;
   trial->unreported_s = std::max(trial->unreported_s, requeued.unreported_s);
   trial->failure.reset();

@@ -129,7 +129,7 @@ class StudyState {
   void take_values(TrialRecord& trial, const event::Reported& reported) const;
   // Adds what one trial contributes to the sums, or (sign -1) takes it back.
   void count(const TrialRecord& entry, int sign);
-  void count_open(const TrialRecord& entry, int sign);
+  void close(const TrialRecord& entry);  // removes it from open_
   const std::set<TrialId>& ids(TrialState state) const {
     return ids_[static_cast<std::size_t>(state)];
   }

@@ -35,6 +35,18 @@ TEST(StudyState, AnswersWithWhatAnEqualTrialWasTold) {
   EXPECT_EQ(answer->trial.id, 0u);
 }
 
+TEST(StudyState, FindsTheFirstEqualTrialThatIsNotOver) {
+  StudyState state = state_of({"aa", "aa", "bb"});
+  const std::string identity = state.find(0)->identity;
+  EXPECT_EQ(state.first_open(identity)->trial.id, 0u);
+  ASSERT_TRUE(state.apply(failed(0, Cause::kOutOfMemory)));
+  EXPECT_EQ(state.first_open(identity)->trial.id, 1u);
+  ASSERT_TRUE(state.apply(failed(1, Cause::kOutOfMemory)));
+  EXPECT_EQ(state.first_open(identity), nullptr);
+  ASSERT_TRUE(state.apply(event::Requeued{.trial = 0, .reason = {RequeueCause::kRetried}}));
+  EXPECT_EQ(state.first_open(identity)->trial.id, 0u);
+}
+
 TEST(Identity, OfOneNetworkIsTheSameHoweverItsArchitectureIsWritten) {
   const auto identity = [](const std::string& hash, std::string op, double lr) {
     return identity_of(hash, std::vector<std::pair<std::string, Value>>{
