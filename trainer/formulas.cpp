@@ -1,7 +1,6 @@
 // Benchmark functions of optimisation, and transformations of them.
 //
-// The base functions have their usual form and optimum (Surjanovic and Bingham, Virtual Library of
-// Simulation Experiments, 2013). They favour a searcher that is biased to the middle of the box,
+// The base functions (base_functions.h) favour a searcher that is biased to the middle of the box,
 // the axes or a moderate scale, so a study may move the optimum, rotate the axes about it and
 // transform the scale:
 //
@@ -29,6 +28,7 @@
 #include "core/hash.h"
 #include "core/rng.h"
 #include "core/table.h"
+#include "trainer/base_functions.h"
 
 namespace detol::inline trainer {
 namespace {
@@ -36,96 +36,6 @@ namespace {
 using std::numbers::pi;
 using Point = std::vector<double>;
 using Points = std::span<const double>;
-
-double square(double x) {
-  return x * x;
-}
-
-double branin(Points x) {
-  constexpr double kB = 5.1 / (4 * pi * pi), kC = 5 / pi, kT = 1 / (8 * pi);
-  return square(x[1] - kB * x[0] * x[0] + kC * x[0] - 6) + 10 * (1 - kT) * std::cos(x[0]) + 10;
-}
-
-double hartmann6(Points x) {
-  constexpr std::array<double, 4> kDepth = {1.0, 1.2, 3.0, 3.2};
-  constexpr double kSteepness[4][6] = {{10, 3, 17, 3.5, 1.7, 8},
-                                       {0.05, 10, 17, 0.1, 8, 14},
-                                       {3, 3.5, 1.7, 10, 17, 8},
-                                       {17, 8, 0.05, 10, 0.1, 14}};
-  constexpr double kCentre[4][6] = {{1312, 1696, 5569, 124, 8283, 5886},
-                                    {2329, 4135, 8307, 3736, 1004, 9991},
-                                    {2348, 1451, 3522, 2883, 3047, 6650},
-                                    {4047, 8828, 8732, 5743, 1091, 381}};
-  double sum = 0;
-  for (std::size_t well = 0; well < 4; ++well) {
-    double distance = 0;
-    for (std::size_t i = 0; i < 6; ++i)
-      distance += kSteepness[well][i] * square(x[i] - 1e-4 * kCentre[well][i]);
-    sum += kDepth[well] * std::exp(-distance);
-  }
-  return -sum;
-}
-
-double levy(Points x) {
-  const auto w = [&](std::size_t i) { return 1 + (x[i] - 1) / 4; };
-  const std::size_t last = x.size() - 1;
-  double sum = square(std::sin(pi * w(0)));
-  for (std::size_t i = 0; i < last; ++i)
-    sum += square(w(i) - 1) * (1 + 10 * square(std::sin(pi * w(i) + 1)));
-  return sum + square(w(last) - 1) * (1 + square(std::sin(2 * pi * w(last))));
-}
-
-double ackley(Points x) {
-  double squares = 0, waves = 0;
-  for (const double one : x) {
-    squares += one * one;
-    waves += std::cos(2 * pi * one);
-  }
-  const auto d = static_cast<double>(x.size());
-  return -20 * std::exp(-0.2 * std::sqrt(squares / d)) - std::exp(waves / d) + 20 + std::numbers::e;
-}
-
-double rosenbrock(Points x) {
-  double sum = 0;
-  for (std::size_t i = 0; i + 1 < x.size(); ++i)
-    sum += 100 * square(x[i + 1] - x[i] * x[i]) + square(1 - x[i]);
-  return sum;
-}
-
-double rastrigin(Points x) {
-  double sum = 0;
-  for (const double one : x) sum += 10 + one * one - 10 * std::cos(2 * pi * one);
-  return sum;
-}
-
-Point all(std::size_t d, double value) {
-  return Point(d, value);
-}
-
-// Base: a base function, a point where its value is least, and that value.
-struct Base {
-  std::string_view name;
-  double (*value)(Points x);
-  Point (*minimiser)(std::size_t d);
-  double least;
-};
-
-constexpr std::array kBases = {
-    Base{"branin", branin,
-         [](std::size_t) {
-           return Point{pi, 2.275};
-         },
-         5 / (4 * pi)},
-    Base{"hartmann6", hartmann6,
-         [](std::size_t) {
-           return Point{0.20168952, 0.15001069, 0.47687398, 0.27533243, 0.31165162, 0.65730054};
-         },
-         -3.32236801141551},
-    Base{"levy", levy, [](std::size_t d) { return all(d, 1); }, 0},
-    Base{"ackley", ackley, [](std::size_t d) { return all(d, 0); }, 0},
-    Base{"rosenbrock", rosenbrock, [](std::size_t d) { return all(d, 1); }, 0},
-    Base{"rastrigin", rastrigin, [](std::size_t d) { return all(d, 0); }, 0},
-};
 
 double dot(Points a, Points b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
@@ -166,7 +76,7 @@ constexpr Warp kWarps[] = {{"none", nullptr}, {"log", log_of}, {"sqrt", root_of}
 // TransformedFunction: a base function with the transformations of a study.
 class TransformedFunction {
  public:
-  TransformedFunction(const Base& base, const FunctionConfig& config, const Space& space)
+  TransformedFunction(const BaseFunction& base, const FunctionConfig& config, const Space& space)
       : base_(base) {
     const auto irrelevant = static_cast<std::size_t>(config.whole("irrelevant").value_or(0));
     const auto domains = space.domains().first(space.size() - irrelevant);
@@ -200,7 +110,7 @@ class TransformedFunction {
     return at;
   }
 
-  const Base& base_;
+  const BaseFunction& base_;
   Point from_, to_;          // the base's optimum, and the study's
   std::vector<Point> rows_;  // of the rotation; empty if not rotated
   double (*warp_)(double above) = nullptr;
@@ -209,7 +119,7 @@ class TransformedFunction {
 BenchmarkFunction make_transformed(const FunctionConfig& config) {
   const Space space = find_row(functions(), config.name)->space(config).value();
   const auto function = std::make_shared<const TransformedFunction>(
-      *find_row<Base>(kBases, config.name), config, space);
+      *find_row(base_functions(), config.name), config, space);
   return {
       .values = [function](const Genome& genome) { return Point{function->value(genome.codes())}; },
       .optimum = function->optimum()};
@@ -234,6 +144,87 @@ double conditional(const Genome& x) {
   if (branch == "c") return 1;
   const double rest = x.flag("x4") ? 4 * square(x.number("x5") - 0.7) : 0.3;
   return square((x.number("x3") - 24) / 16) + rest;
+}
+
+Rng instance_of(const FunctionConfig& config) {
+  const std::int64_t instance = config.whole("instance").value_or(0);
+  return Rng(static_cast<std::uint64_t>(instance)).split(hash64(config.name));
+}
+
+// Every kind is a bowl over two shared parameters and two of its own.
+BenchmarkFunction make_branches(const FunctionConfig& config) {
+  struct Bowl {
+    double height;
+    std::array<double, 4> centre;
+  };
+  std::vector<Bowl> bowls = {{0, {}}, {0.02, {}}, {0.05, {}}, {0.1, {}}};
+  Rng rng = instance_of(config);
+  rng.shuffle(std::span(bowls));
+  for (Bowl& bowl : bowls) {
+    for (double& one : bowl.centre) one = rng.uniform(0.1, 0.9);
+  }
+  return {.values =
+              [bowls](const Genome& x) {
+                const std::string kind = x.text("kind");
+                const Bowl& bowl = bowls[static_cast<std::size_t>(kind.front() - 'a')];
+                const std::array<std::string, 4> names = {"x0", "x1", kind + "0", kind + "1"};
+                double value = bowl.height;
+                for (std::size_t i = 0; i < names.size(); ++i)
+                  value += square(x.number(names[i]) - bowl.centre[i]);
+                return Point{value};
+              },
+          .optimum = 0};
+}
+
+// A peak of a gallagher function; `centre` and `steepness` are of the turned axes.
+struct Peak {
+  double height = 0;
+  Point centre, steepness;
+};
+
+// Returns peak `i` of 21. The first is the highest and has the most unequal axes.
+Peak peak_of(std::size_t i, double order, const std::vector<Point>& axes, Rng rng) {
+  const std::size_t d = axes.size();
+  const double condition = std::pow(1000.0, i == 0 ? 2 : 2 * order / 19);
+  Peak peak;
+  peak.height = i == 0 ? 10 : 1.1 + 8 * static_cast<double>(i - 1) / 19;
+  Point centre(d);
+  for (double& one : centre) one = (i == 0 ? 0.8 : 1) * rng.uniform(-4.9, 4.9);
+  for (std::size_t j = 0; j < d; ++j) {
+    const double exponent = static_cast<double>(j) / static_cast<double>(d - 1) / 2;
+    peak.centre.push_back(dot(axes[j], centre));
+    peak.steepness.push_back(std::pow(condition, exponent - 0.25));
+  }
+  rng.shuffle(std::span(peak.steepness));
+  return peak;
+}
+
+// The square of the depth below the top of the highest peak there: f22 of BBOB without its
+// oscillation and its penalty outside of the box (Hansen, Finck, Ros, Auger, 2009, INRIA RR-6829).
+BenchmarkFunction make_gallagher(const FunctionConfig& config) {
+  const std::size_t d = find_row(functions(), config.name)->space(config).value().size();
+  const Rng rng = instance_of(config);
+  const std::vector<Point> axes = rotation(d, rng.split(hash64("rotation")));
+  Point orders(20);
+  std::iota(orders.begin(), orders.end(), 0.0);
+  Rng(rng).shuffle(std::span(orders));
+  std::vector<Peak> peaks;
+  for (std::size_t i = 0; i <= orders.size(); ++i)
+    peaks.push_back(peak_of(i, i == 0 ? 0 : orders[i - 1], axes, rng.split(i)));
+  const auto value = [axes, peaks](const Genome& genome) {
+    Point x;
+    for (const Point& axis : axes) x.push_back(dot(axis, genome.codes()));
+    double highest = 0;
+    for (const Peak& peak : peaks) {
+      double distance = 0;
+      for (std::size_t i = 0; i < x.size(); ++i)
+        distance += peak.steepness[i] * square(x[i] - peak.centre[i]);
+      const double there = std::exp(-distance / (2 * static_cast<double>(x.size())));
+      highest = std::max(highest, peak.height * there);
+    }
+    return Point{square(10 - highest)};
+  };
+  return {.values = value, .optimum = 0};
 }
 
 // Returns both objectives of a ZDT function; the three differ in `shape(f1 / g, f1)`.
@@ -286,8 +277,12 @@ constexpr std::array kFormulas = {
     Formula{"ackley", make_transformed},
     Formula{"rosenbrock", make_transformed},
     Formula{"rastrigin", make_transformed},
+    Formula{"sphere", make_transformed},
+    Formula{"shekel", make_transformed},
+    Formula{"gallagher", make_gallagher},
     Formula{"mixed", [](const FunctionConfig&) { return of(mixed); }},
     Formula{"conditional", [](const FunctionConfig&) { return of(conditional); }},
+    Formula{"branches", make_branches},
     Formula{"zdt1", [](const FunctionConfig&) { return of_zdt(convex); }},
     Formula{"zdt2", [](const FunctionConfig&) { return of_zdt(concave); }},
     Formula{"zdt3", [](const FunctionConfig&) { return of_zdt(in_pieces); }},

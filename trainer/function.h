@@ -1,7 +1,8 @@
 #pragma once
 
-// A formula (formulas.h) as an evaluator: one epoch per trial that reports its values; no network,
-// no data, no checkpoint.
+// A formula (formulas.h) as an evaluator: one epoch per trial that reports its values, with
+// noise where the function has some, which follows from the trial's seed; no network, no data, no
+// checkpoint.
 
 #include <memory>
 

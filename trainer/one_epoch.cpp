@@ -45,7 +45,7 @@ class OneEpoch final : public Evaluator {
     if (job.acknowledged > 0) return {.end = Evaluation::End::kFinished, .reason = {}};
     const double start_s = system_clock().now_s();
     if (!wait(seconds_, control)) return {.end = Evaluation::End::kSuspended, .reason = {}};
-    auto scored = scorer_(job.genome);
+    auto scored = scorer_(job);
     if (!scored)
       return {Evaluation::End::kFailed, scored.error().cause, std::move(scored.error().reason)};
     for (const Metric& metric : scored->metrics) {

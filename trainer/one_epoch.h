@@ -10,8 +10,8 @@
 
 namespace detol::inline trainer {
 
-// Returns the only report of a candidate, or why it is refused.
-using Scorer = std::function<tl::expected<EpochReport, StudyConfig::Refused>(const Genome& genome)>;
+// Returns the only report of a trial, or why it is refused.
+using Scorer = std::function<tl::expected<EpochReport, StudyConfig::Refused>(const Job& job)>;
 
 // Makes an evaluator. Every trial waits `seconds` first. A metric that is not finite ends the trial
 // as diverged. The group must outlive the evaluator.

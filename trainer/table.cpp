@@ -193,8 +193,8 @@ Result<std::unique_ptr<Evaluator>> make_table(const StudyConfig& config,
   DETOL_ASSIGN(const Lookup look_up, Lookup::of(config));
   return make_one_epoch(
       *options.group, 0,
-      [look_up](const Genome& genome) -> tl::expected<EpochReport, StudyConfig::Refused> {
-        const auto row = look_up.row(genome);
+      [look_up](const Job& job) -> tl::expected<EpochReport, StudyConfig::Refused> {
+        const auto row = look_up.row(job.genome);
         if (!row) return tl::unexpected(row.error());
         return look_up.report_of(**row);
       });

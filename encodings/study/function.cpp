@@ -13,6 +13,7 @@ using enum FieldKind;
 using Words = std::string_view;
 
 constexpr double kLongestSleepS = 1e6;
+constexpr double kMostNoise = 1e6;
 constexpr double kMostSeed = 0x1p62;
 
 constexpr std::array kSleep = {
@@ -28,12 +29,18 @@ constexpr Field kRotate = {.key = "rotate_seed", .kind = kInt, .low = 0, .high =
 constexpr Field kWarp = {.key = "warp", .kind = kWord, .words = kWarps};
 constexpr Field kIrrelevant = {.key = "irrelevant", .kind = kInt, .low = 0, .high = 1000};
 
-constexpr std::array kOfFixedSize = {kShift, kRotate, kWarp, kIrrelevant};
-constexpr std::array kFromOne = {dimensions_from(1), kShift, kRotate, kWarp, kIrrelevant};
-constexpr std::array kFromTwo = {dimensions_from(2), kShift, kRotate, kWarp, kIrrelevant};
-constexpr std::array kZdt = {dimensions_from(2)};
-constexpr std::array kDtlz = {dimensions_from(3),
-                              Field{.key = "objectives", .kind = kInt, .low = 2, .high = 3}};
+constexpr Field kNoise = {.key = "noise", .kind = kNumber, .low = 0, .high = kMostNoise};
+constexpr Field kInstance = {.key = "instance", .kind = kInt, .low = 0, .high = kMostSeed};
+
+constexpr std::array kOfFixedSize = {kShift, kRotate, kWarp, kIrrelevant, kNoise};
+constexpr std::array kFromOne = {dimensions_from(1), kShift, kRotate, kWarp, kIrrelevant, kNoise};
+constexpr std::array kFromTwo = {dimensions_from(2), kShift, kRotate, kWarp, kIrrelevant, kNoise};
+constexpr std::array kNoiseAlone = {kNoise};
+constexpr std::array kInstances = {kInstance, kNoise};
+constexpr std::array kGallagher = {dimensions_from(2), kInstance, kNoise};
+constexpr std::array kZdt = {dimensions_from(2), kNoise};
+constexpr std::array kDtlz = {
+    dimensions_from(3), Field{.key = "objectives", .kind = kInt, .low = 2, .high = 3}, kNoise};
 
 // The same interval for every parameter.
 struct Box {
@@ -48,6 +55,9 @@ constexpr std::array kBoxes = {
     Box{"ackley", -5, 10, 2},
     Box{"rosenbrock", -5, 10, 2},
     Box{"rastrigin", -5.12, 5.12, 2},
+    Box{"sphere", -5, 5, 2},
+    Box{"shekel", 0, 10, 4},
+    Box{"gallagher", -5, 5, 2},
     Box{"zdt1", 0, 1, 30},
     Box{"zdt2", 0, 1, 30},
     Box{"zdt3", 0, 1, 30},
@@ -107,6 +117,17 @@ Result<Space> conditional_space(const FunctionConfig&) {
       .build();
 }
 
+Result<Space> branches_space(const FunctionConfig&) {
+  SpaceBuilder builder;
+  builder.add_categorical("kind", {"a", "b", "c", "d"});
+  add_boxes(builder, 0, 2, 0, 1);
+  for (const std::string kind : {"a", "b", "c", "d"}) {
+    for (const char* number : {"0", "1"})
+      builder.add_float(kind + number, 0, 1, {.when = {"kind", {kind}}});
+  }
+  return builder.build();
+}
+
 std::span<const Words> value_alone(const FunctionConfig&) {
   static constexpr std::array<Words, 1> kValue = {"value"};
   return kValue;
@@ -132,13 +153,18 @@ constexpr std::array kFunctions = {
     FunctionRow{"rosenbrock", "a long bent valley", kFromTwo, box_space, value_alone},
     FunctionRow{"rastrigin", "a bowl with a regular grid of wells", kFromOne, box_space,
                 value_alone},
-    FunctionRow{"mixed",
-                "a float, a float by its logarithm, an int, a categorical",
-                {},
-                mixed_space,
+    FunctionRow{"sphere", "the distance from the optimum, squared", kFromOne, box_space,
                 value_alone},
-    FunctionRow{
-        "conditional", "parameters that exist under others", {}, conditional_space, value_alone},
+    FunctionRow{"shekel", "four parameters, ten narrow wells", kOfFixedSize, box_space,
+                value_alone},
+    FunctionRow{"gallagher", "21 peaks of random places and shapes", kGallagher, box_space,
+                value_alone},
+    FunctionRow{"mixed", "a float, a float by its logarithm, an int, a categorical", kNoiseAlone,
+                mixed_space, value_alone},
+    FunctionRow{"conditional", "parameters that exist under others", kNoiseAlone, conditional_space,
+                value_alone},
+    FunctionRow{"branches", "four kinds with parameters of their own, nearly equally good",
+                kInstances, branches_space, value_alone},
     FunctionRow{"zdt1", "two objectives, a convex front", kZdt, box_space, several},
     FunctionRow{"zdt2", "two objectives, a concave front", kZdt, box_space, several},
     FunctionRow{"zdt3", "two objectives, a front in five pieces", kZdt, box_space, several},
@@ -149,7 +175,8 @@ constexpr std::array kFunctions = {
 }  // namespace
 
 double FunctionConfig::number(std::string_view option) const {
-  return std::get<double>(options.find(option)->second);
+  const auto found = options.find(option);
+  return found == options.end() ? 0 : std::get<double>(found->second);
 }
 
 std::optional<std::int64_t> FunctionConfig::whole(std::string_view option) const {

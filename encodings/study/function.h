@@ -23,7 +23,7 @@ struct FunctionConfig {
   std::string name;
   std::map<std::string, Value, std::less<>> options;
 
-  double number(std::string_view option) const;                      // REQUIRES: given, a number
+  double number(std::string_view option) const;  // 0 if it was not given; REQUIRES: a number
   std::optional<std::int64_t> whole(std::string_view option) const;  // REQUIRES: an int, if given
   std::string text(std::string_view option, std::string_view otherwise) const;
 };

@@ -1,6 +1,8 @@
 #include "trainer/formulas.h"
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,7 +38,9 @@ const std::vector<std::string> kMoved = {"branin",
                                          "ackley, dimensions: 7",
                                          "rosenbrock",
                                          "rosenbrock, dimensions: 4",
-                                         "rastrigin, dimensions: 3"};
+                                         "rastrigin, dimensions: 3",
+                                         "sphere, dimensions: 3",
+                                         "shekel"};
 
 struct Known {
   std::string function;
@@ -69,6 +73,10 @@ TEST(Formulas, HaveTheirKnownValues) {
       {"rastrigin, dimensions: 3", {0, 0, 0}, {0}},
       {"rastrigin", {1, 2}, {5}},
       {"rastrigin", {0.5, 0}, {20.25}},
+      {"sphere, dimensions: 3", {0, 0, 0}, {0}},
+      {"sphere, dimensions: 3", {1, -2, 3}, {14}},
+      {"shekel", {4.00074653, 4.00059293, 3.99966340, 3.99950980}, {-10.5364098}},
+      {"shekel", {4, 4, 4, 4}, {-10.5362837}},
       {"mixed", {1, 1e-3, 5, 2}, {0}},
       {"mixed", {1, 1e-3, 5, 1}, {0.3}},
       {"mixed", {-5, 1, 1, 0}, {0.5 + 0.9 + 2.25 + 1}},
@@ -133,6 +141,51 @@ TEST(Formulas, NoPointLiesBelowTheOptimum) {
       }
     }
   }
+}
+
+// Returns the least value of a kind of `branches`: a sum of squares, whose centre follows from its
+// values at both ends of each parameter.
+double least_of_kind(const Subject& subject, std::size_t kind) {
+  const std::vector<std::size_t> own = {1, 2, 3 + 2 * kind, 4 + 2 * kind};
+  std::vector<double> corner(subject.space.size(), kNone);
+  corner[0] = static_cast<double>(kind);
+  for (const std::size_t i : own) corner[i] = 0;
+  std::vector<double> centre = corner;
+  for (const std::size_t i : own) {
+    std::vector<double> end = corner;
+    end[i] = 1;
+    centre[i] = (1 + subject.at(corner).front() - subject.at(end).front()) / 2;
+  }
+  return subject.at(centre).front();
+}
+
+TEST(Formulas, EveryInstanceOfBranchesHasFourNearOptima) {
+  std::set<std::ptrdiff_t> best_kinds;
+  for (int instance = 0; instance < 8; ++instance) {
+    const Subject subject = subject_of("branches, instance: " + std::to_string(instance));
+    std::vector<double> least;
+    for (std::size_t kind = 0; kind < 4; ++kind) least.push_back(least_of_kind(subject, kind));
+    best_kinds.insert(std::ranges::min_element(least) - least.begin());
+    std::ranges::sort(least);
+    const std::vector<double> heights = {0, 0.02, 0.05, 0.1};
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(least[i], heights[i], 1e-12);
+  }
+  EXPECT_GT(best_kinds.size(), 1u);
+}
+
+TEST(Formulas, GallagherHasItsOptimumOnItsHighestPeak) {
+  for (int instance = 0; instance < 5; ++instance) {
+    const Subject subject = subject_of("gallagher, instance: " + std::to_string(instance));
+    EXPECT_EQ(subject.benchmark.optimum, 0);
+    double best = 100;
+    Rng rng(1);
+    for (int i = 0; i < 20'000; ++i)
+      best = std::min(best, subject.benchmark.values(subject.space.sample(rng)).front());
+    EXPECT_LT(best, 0.5);  // the second peak is 0.9 lower: its value is 0.81
+    EXPECT_GE(best, 0);
+  }
+  EXPECT_NE(subject_of("gallagher, instance: 1").at({1, 2}),
+            subject_of("gallagher, instance: 2").at({1, 2}));
 }
 
 TEST(Formulas, AMovedAndTurnedBowlHasItsOptimumInTheMiddleOfTheBox) {

@@ -106,6 +106,32 @@ TEST(Function, ReportsAllOfItsObjectives) {
   EXPECT_GE(squares, 1);
 }
 
+double noisy_value(const std::string& noise, std::uint64_t trial_seed) {
+  const StudyConfig config =
+      load_study_config("version: 1\nstudy: s\nfunction: {name: levy, noise: " + noise + "}\n",
+                        "s.yaml")
+          .value();
+  Job job = job_of(config);
+  job.seed = trial_seed;
+  Control control;
+  return run(config, job, control).reports.at(0).metrics.at(0).value;
+}
+
+TEST(Function, ItsNoiseIsOfTheTrialsSeedAndHasItsDeviation) {
+  const double exact = noisy_value("0", 1);
+  EXPECT_EQ(noisy_value("0", 2), exact);
+  EXPECT_EQ(noisy_value("0.5", 7), noisy_value("0.5", 7));
+  double sum = 0, squares = 0;
+  constexpr int kTrials = 400;
+  for (int seed = 0; seed < kTrials; ++seed) {
+    const double error = noisy_value("0.5", static_cast<std::uint64_t>(seed)) - exact;
+    sum += error;
+    squares += error * error;
+  }
+  EXPECT_NEAR(sum / kTrials, 0, 0.075);  // three standard errors
+  EXPECT_NEAR(std::sqrt(squares / kTrials), 0.5, 0.055);
+}
+
 TEST(Evaluators, AStudyOfAFunctionNeedsNoData) {
   const auto info = inspect_study(sleep_of(0));
   ASSERT_TRUE(info) << info.error().message;
