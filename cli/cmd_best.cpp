@@ -7,7 +7,10 @@
 #include "cli/labels.h"
 #include "cli/model_rows.h"
 #include "cli/output.h"
+#include "cli/recommended_rows.h"
 #include "cli/trial_rows.h"
+#include "core/log.h"
+#include "search/recommendation.h"
 
 namespace detol::inline cli {
 namespace {
@@ -21,11 +24,29 @@ Result<Rows> best_rows(const OpenStudy& study, std::int64_t count) {
   return rows;
 }
 
+// Returns the best trials by the measured value, or by what a model expects of them.
+Result<Rows> chosen_rows(const OpenStudy& study, std::optional<std::int64_t> top,
+                         bool is_by_model) {
+  if (is_by_model) {
+    DETOL_ASSIGN(auto ranked, recommended_rows(study));
+    if (ranked) {
+      const auto count = static_cast<std::size_t>(top.value_or(1));
+      ranked->rows.resize(std::min(ranked->rows.size(), count));
+      return *std::move(ranked);
+    }
+    log_warning(
+        "fewer than {} trials have been measured at full length: the best is that of the best "
+        "measured value",
+        kLeastTrialsToRecommend);
+  }
+  return top ? best_rows(study, *top) : one_trial(study, "best");
+}
+
 Result<int> run_best(const Arguments& arguments) {
   DETOL_ASSIGN(const OpenStudy study,
                open_study(arguments.globals.storage, arguments.text("STUDY")));
   DETOL_ASSIGN(const auto top, arguments.number("top", 1));
-  DETOL_ASSIGN(Rows rows, top ? best_rows(study, *top) : one_trial(study, "best"));
+  DETOL_ASSIGN(Rows rows, chosen_rows(study, top, arguments.text("by") == "posterior"));
   DETOL_TRY(add_architecture(study, rows));
   DETOL_TRY(add_test_scores(study, rows));
   DETOL_TRY(add_cross_validation(study, rows));
@@ -36,7 +57,8 @@ Result<int> run_best(const Arguments& arguments) {
   }
   if (arguments.globals.format == Format::kTable) {
     std::vector<std::string> shown = {"trial", "state", "epochs", "values"};
-    for (const char* known : {"cross_validation", "test"}) {
+    for (const char* known :
+         {"posterior_mean", "posterior_deviation", "cross_validation", "test"}) {
       if (std::ranges::find(rows.columns, known) != rows.columns.end()) shown.emplace_back(known);
     }
     shown.insert(shown.end(), {"network_params", "flops", "params"});
@@ -46,6 +68,15 @@ Result<int> run_best(const Arguments& arguments) {
   return 0;
 }
 
+std::string best_notes() {
+  return "Where measurements are noisy, the best measured value is mostly a lucky one. `--by\n"
+         "posterior` fits a Gaussian process to the trials that were trained to their end, and\n"
+         "ranks them by its mean: what is expected of a trial without its noise. posterior_mean\n"
+         "and posterior_deviation are in the objective's units; the latter is what the model\n"
+         "leaves open. All other commands take `best` for the best by the measured value, or the\n"
+         "final choice; `--trial ID` names another.";
+}
+
 }  // namespace
 
 Command best_command() {
@@ -53,11 +84,19 @@ Command best_command() {
           .summary = "show the best trial of a study, or the best N",
           .options = {{"STUDY", "", "its name; default: the newest study"},
                       {"--top", "N",
-                       "the best N, as a list; default: the best, with all that is known of it"}},
+                       "the best N, as a list; default: the best, with all that is known of it"},
+                      {"--by",
+                       "RULE",
+                       "observed: the best measured value, or the final choice; posterior: the "
+                       "best by a model of all values; default: observed",
+                       Option::kOptional,
+                       {"observed", "posterior"}}},
           .examples =
               "  detol best fashion-cnn\n"
-              "  detol best fashion-cnn --top 5 -f json",
-          .run = run_best};
+              "  detol best fashion-cnn --top 5 -f json\n"
+              "  detol best fashion-cnn --by posterior",
+          .run = run_best,
+          .notes = best_notes};
 }
 
 }  // namespace detol::inline cli

@@ -5,25 +5,31 @@
 //
 // DATA is the table, or "-" if there is none. Each seed writes its ledger to FOLDER, which is then
 // emptied. stdout is a CSV: a line whenever the best value improves, and one at the end of each
-// seed.
+// seed. Of a function with noise it also has the values without noise of the trial with the best
+// value and of the one that recommend() ranks first, and lines after 50, 100 and 200 evaluations.
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 
+#include "core/table.h"
 #include "encodings/study/study_config.h"
 #include "knowledge/ledger.h"
 #include "scheduler/driver.h"
 #include "scheduler/pruners/pruner.h"
 #include "scheduler/simulation/simulated_pool.h"
 #include "scheduler/simulation/training_models.h"
+#include "search/recommendation.h"
 #include "search/searcher.h"
+#include "trainer/formulas.h"
 
 namespace detol {
 namespace {
 
+constexpr std::array kPoints = {50, 100, 200};  // evaluations that `run` compares at
 constexpr double kWorkPerSecond = 1e9;  // of a simulated worker; a trial without work takes 1 s
 
 struct Run {
@@ -32,37 +38,65 @@ struct Run {
   std::filesystem::path folder;
 };
 
-// Prints the best value by the study's objective, and the metric reported with it that is no
-// objective, if there is one.
+// Returns the study's function without its noise, if it has some.
+std::optional<BenchmarkFunction> exact_function(const StudyConfig& config) {
+  if (!config.function || config.function->number("noise") == 0) return std::nullopt;
+  FunctionConfig function = *config.function;
+  function.options.erase("noise");
+  return find_row(formulas(), function.name)->make(function);
+}
+
+// Prints the best value by the study's objective, and what else is known of its trial: the metric
+// reported with it that is no objective, or its value without noise.
 class Trace final : public Observer {
  public:
-  Trace(const StudyConfig& config, VirtualClock& clock) : config_(config), clock_(clock) {}
+  Trace(const StudyConfig& config, VirtualClock& clock)
+      : config_(config), clock_(clock), exact_(exact_function(config)) {}
 
   void happened(const Event& event, const StudyState& state) override {
     const auto* reported = std::get_if<event::Reported>(&event);
     if (reported == nullptr) return;
     ++evaluations_;
-    const double value = state.find(reported->trial)->values.front();
-    if (evaluations_ > 1 && !is_better(config_.objectives.front().direction, value, best_)) return;
-    best_ = value;
-    other_ = value;
-    for (const auto& [name, measured] : reported->metrics) {
+    const TrialRecord& record = *state.find(reported->trial);
+    const double value = record.values.front();
+    if (exact_) measured_.push_back({reported->trial, record.trial.genome, value});
+    const bool is_point = exact_ && std::ranges::find(kPoints, evaluations_) != kPoints.end();
+    const Direction direction = config_.objectives.front().direction;
+    const bool is_best = evaluations_ == 1 || is_better(direction, value, best_);
+    if (is_best) see_best(*reported, record);
+    if (is_best || is_point) print();
+  }
+
+  void print() const {
+    fmt::print("{},{},{},{:.6g},{:.9g},{:.9g},{},{}\n", config_.algorithm.name, config_.seed,
+               evaluations_, clock_.now, best_, other_, proposer_, recommended());
+  }
+
+ private:
+  void see_best(const event::Reported& reported, const TrialRecord& record) {
+    best_ = other_ = record.values.front();
+    if (exact_) other_ = exact_->values(record.trial.genome).front();
+    for (const auto& [name, measured] : reported.metrics) {
       if (std::ranges::find(config_.objectives, name, &Objective::metric) ==
           config_.objectives.end())
         other_ = measured;
     }
-    proposer_ = state.find(reported->trial)->trial.proposer;
-    print();
+    proposer_ = record.trial.proposer;
   }
 
-  void print() const {
-    fmt::print("{},{},{},{:.6g},{:.9g},{:.9g},{}\n", config_.algorithm.name, config_.seed,
-               evaluations_, clock_.now, best_, other_, proposer_);
+  // Returns the value without noise of the trial that recommend() ranks first; empty without noise.
+  std::string recommended() const {
+    if (!exact_ || measured_.size() < kLeastTrialsToRecommend) return "";
+    const Direction direction = config_.objectives.front().direction;
+    const TrialId best = recommend(config_.space, direction, measured_).front().id;
+    const Genome& genome = std::ranges::find(measured_, best, &MeasuredTrial::id)->genome;
+    return fmt::format("{:.9g}", exact_->values(genome).front());
   }
 
- private:
   const StudyConfig& config_;
   VirtualClock& clock_;
+  const std::optional<BenchmarkFunction> exact_;
+  std::vector<MeasuredTrial> measured_;  // of a function with noise
   int evaluations_ = 0;
   double best_ = 0, other_ = 0;
   std::string proposer_;

@@ -150,6 +150,28 @@ TEST_F(FunctionSearch, EveryBudgetButOneInWorkEndsIt) {
   EXPECT_EQ(json({"status", "naps"})["trained"], 8);
 }
 
+TEST_F(FunctionSearch, ItsNoiseIsTheSameAfterAResume) {
+  write_bytes(folder_.path() / "noisy.yaml", R"(version: 1
+study: noisy
+function: {name: levy, noise: 0.5}
+search: {algorithm: random, warm_start: none}
+budget: 8trials
+)");
+  const auto noisy = [&](const std::string& study, const std::string& budget) {
+    return detol({"search", "--space", "noisy.yaml", "--study", study, "--budget", budget}).code;
+  };
+  const auto values = [&](const std::string& study) {
+    return json({"query", "SELECT trial, params_json, value FROM v_trials WHERE study = '" + study +
+                              "' ORDER BY trial"});
+  };
+  ASSERT_EQ(noisy("whole", "8trials"), 0);
+  ASSERT_EQ(noisy("halves", "4trials"), 0);
+  ASSERT_EQ(detol({"resume", "halves", "--budget", "8trials"}).code, 0);
+  EXPECT_EQ(values("whole"), values("halves"));
+  EXPECT_EQ(values("whole").size(), 8u);
+  EXPECT_TRUE(json({"best", "whole", "--by", "posterior"})["posterior_mean"].is_number());
+}
+
 TEST_F(FunctionSearch, ATargetIsOfItsOwnMetric) {
   EXPECT_EQ(search({"--target", "val_loss<=0"}).code, 2);
   ASSERT_EQ(search({"--target", "value<=0"}).code, 0);

@@ -1,0 +1,18 @@
+#pragma once
+
+// Trials as rows, ranked by what a model expects of them instead of by what was measured
+// (search/recommendation.h), for `best --by posterior`.
+
+#include <optional>
+
+#include "cli/trial_rows.h"
+
+namespace detol::inline cli {
+
+// Returns the trials of a study's full length that keep to its constraints, the best first; the
+// columns `posterior_mean` and `posterior_deviation`, in the objective's units, follow `values`.
+// Returns nothing if fewer than kLeastTrialsToRecommend were measured. Errors: kUsage if the study
+// has several objectives, with what to do; kEmpty if no trial can be the best; kStorage.
+Result<std::optional<Rows>> recommended_rows(const OpenStudy& study);
+
+}  // namespace detol::inline cli

@@ -1,0 +1,139 @@
+// The command `best`, by what was measured and by what a model expects, over studies that are
+// written into a ledger.
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include <gtest/gtest.h>
+
+#include "cli/parse.h"
+#include "core/rng.h"
+#include "encodings/study/study_config.h"
+#include "knowledge/ledger.h"
+#include "tests/support/temp_folder.h"
+
+namespace detol {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr TrialId kLucky = 3;
+
+// What a command printed, or its error.
+struct Shown {
+  Result<int> code = 0;
+  std::string out;
+};
+
+class BestCommand : public testing::Test {
+ protected:
+  // Writes a study of a noisy bowl; its trial kLucky is poor and was measured far too well.
+  void write_study(TrialId trials, const std::vector<Objective>& more = {}) const {
+    const StudyConfig config =
+        load_study_config("version: 1\nstudy: s\nfunction: {name: sphere, noise: 5}\n", "s.yaml")
+            .value();
+    auto ledger = Ledger::open(storage()).value();
+    StudyRecord record;
+    record.name = "s";
+    record.config = config.text;
+    record.objectives = config.objectives;
+    record.objectives.insert(record.objectives.end(), more.begin(), more.end());
+    const StudyId study = ledger->create_study(record).value();
+    for (TrialId id = 0; id < trials; ++id) append(*ledger, study, config.space, id);
+  }
+
+  static double true_value(const Genome& genome) {
+    return std::pow(genome.number("x0"), 2) + std::pow(genome.number("x1"), 2);
+  }
+
+  static Genome genome_of_trial(const Space& space, TrialId id) {
+    if (id == kLucky) return space.at(std::vector<double>{0.8, 0.8});  // 3, 3
+    Rng rng = Rng(5).split(id);
+    return space.sample(rng);
+  }
+
+  static void append(Ledger& ledger, StudyId study, const Space& space, TrialId id) {
+    const Genome genome = genome_of_trial(space, id);
+    Rng rng = Rng(6).split(id);
+    const double value = id == kLucky ? -12 : true_value(genome) + 5 * rng.normal();
+    event::Asked asked;
+    asked.trial = id;
+    asked.params = genome.assignments();
+    event::Started started;
+    started.trial = id;
+    event::Reported reported;
+    reported.trial = id;
+    reported.epoch = 1;
+    reported.metrics = {{"value", value}, {"other", 1.0}};
+    event::Told told;
+    told.trial = id;
+    told.outcome = Measured{.values = {value}};
+    const std::vector<Event> events = {asked, started, reported, told};
+    ASSERT_TRUE(ledger.append(study, events));
+  }
+
+  Shown run(std::vector<std::string> words) const {
+    words.insert(words.end(), {"--storage", storage()});
+    const auto call = parse(words);
+    if (!call) return {.code = tl::unexpected<Error>(call.error()), .out = {}};
+    testing::internal::CaptureStdout();
+    Result<int> code = call->command->run(call->arguments);
+    return {.code = std::move(code), .out = testing::internal::GetCapturedStdout()};
+  }
+
+  Json json(std::vector<std::string> words) const {
+    words.insert(words.end(), {"-f", "json"});
+    const Shown shown = run(std::move(words));
+    EXPECT_TRUE(shown.code) << shown.code.error().message;
+    return Json::parse(shown.out, nullptr, false);
+  }
+
+  std::string storage() const { return (folder_.path() / "detol.db").string(); }
+
+  testing_support::TempFolder folder_;
+};
+
+TEST_F(BestCommand, IsTheBestMeasuredUnlessAskedForThePosterior) {
+  write_study(60);
+  EXPECT_EQ(json({"best", "s"})["trial"], kLucky);
+  EXPECT_EQ(json({"best", "s", "--by", "observed"})["trial"], kLucky);
+  const Json best = json({"best", "s", "--by", "posterior"});
+  EXPECT_NE(best["trial"], kLucky);
+  const double truth = std::pow(best["params"]["x0"].get<double>(), 2) +
+                       std::pow(best["params"]["x1"].get<double>(), 2);
+  EXPECT_LT(truth, 9);  // that of the lucky trial is 18
+  EXPECT_NEAR(best["posterior_mean"].get<double>(), truth, 7);
+  EXPECT_GT(best["posterior_deviation"], 0);
+}
+
+TEST_F(BestCommand, ListsTheBestByThePosteriorWithItsNumbers) {
+  write_study(60);
+  const Json rows = json({"best", "s", "--by", "posterior", "--top", "5"});
+  ASSERT_EQ(rows.size(), 5u);
+  for (std::size_t i = 1; i < rows.size(); ++i)
+    EXPECT_LE(rows[i - 1]["posterior_mean"], rows[i]["posterior_mean"]);
+  for (const char* format : {"csv", "table"}) {
+    const Shown shown = run({"best", "s", "--by", "posterior", "--top", "5", "-f", format});
+    EXPECT_NE(shown.out.find("posterior_mean"), std::string::npos) << shown.out;
+    EXPECT_NE(shown.out.find("posterior_deviation"), std::string::npos) << shown.out;
+  }
+}
+
+TEST_F(BestCommand, OfFewTrialsIsTheBestMeasured) {
+  write_study(4);
+  const Json best = json({"best", "s", "--by", "posterior"});
+  EXPECT_EQ(best["trial"], kLucky);
+  EXPECT_FALSE(best.contains("posterior_mean"));
+}
+
+TEST_F(BestCommand, OfSeveralObjectivesSaysWhatToDoInstead) {
+  write_study(10, {minimize("other")});
+  const Shown shown = run({"best", "s", "--by", "posterior"});
+  ASSERT_FALSE(shown.code);
+  EXPECT_EQ(shown.code.error().code, ErrorCode::kUsage);
+  EXPECT_NE(shown.code.error().message.find("`detol pareto s`"), std::string::npos);
+  EXPECT_FALSE(run({"best", "s", "--by", "luck"}).code);
+}
+
+}  // namespace
+}  // namespace detol
