@@ -4,7 +4,7 @@
 //
 //   y = transform(loss);   K = k(X, X) + noise I, fitted to y
 //   mean_i = y_i - noise (K^-1 (y - m))_i     the posterior at the trial's own point, without noise
-//   value  = transform^-1(mean)               by bisection, since the transform keeps the order
+//   value  = transform^-1(mean)
 //
 // Price: a fit, some 30 evaluations of O(n^3), and O(n^2) for each trial's deviation.
 #include "search/recommendation.h"
@@ -23,33 +23,6 @@
 
 namespace detol::inline search {
 namespace {
-
-constexpr int kBisections = 60;
-
-// Inverse: the inverse of a transform over a range somewhat wider than that of the losses, at whose
-// ends it stays.
-class Inverse {
- public:
-  Inverse(const OutcomeTransform& transform, std::span<const double> losses)
-      : transform_(transform) {
-    const auto [least, greatest] = std::ranges::minmax(losses);
-    low_ = least - (greatest - least);
-    high_ = greatest;
-  }
-
-  double operator()(double y) const {
-    double low = low_, high = high_;
-    for (int i = 0; i < kBisections; ++i) {
-      const double middle = low + (high - low) / 2;
-      (transform_(middle) < y ? low : high) = middle;
-    }
-    return high;
-  }
-
- private:
-  const OutcomeTransform& transform_;
-  double low_, high_;
-};
 
 // Returns all places, or `most`: the best third of so many, the others drawn.
 std::vector<std::size_t> chosen(std::span<const double> losses, std::size_t most) {
@@ -90,13 +63,14 @@ std::vector<Recommended> recommend(const Space& space, Direction direction,
   std::ranges::sort(order, {}, [&](std::size_t i) {
     return std::tuple(predictions[i].mean, losses[places[i]], trials[places[i]].id);
   });
-  const Inverse inverse(transform, losses);
   std::vector<Recommended> ranking;
   for (std::size_t i : order) {
     const double mean = predictions[i].mean, deviation = std::sqrt(predictions[i].variance);
-    ranking.push_back({.id = trials[places[i]].id,
-                       .mean = sign * inverse(mean),
-                       .deviation = (inverse(mean + deviation) - inverse(mean - deviation)) / 2});
+    ranking.push_back(
+        {.id = trials[places[i]].id,
+         .mean = sign * transform.inverse(mean),
+         .deviation =
+             (transform.inverse(mean + deviation) - transform.inverse(mean - deviation)) / 2});
   }
   return ranking;
 }

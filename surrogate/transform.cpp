@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace detol::inline surrogate {
@@ -52,6 +53,14 @@ Moments moments_of(std::span<const double> values) {
 double yeo_johnson(double x, double lambda) {
   if (x < 0) return -yeo_johnson(-x, 2 - lambda);
   return lambda == 0 ? std::log1p(x) : std::expm1(lambda * std::log1p(x)) / lambda;
+}
+
+// Returns the x that yeo_johnson() takes to y; infinite if y is beyond all of its values.
+double inverse_yeo_johnson(double y, double lambda) {
+  if (y < 0) return -inverse_yeo_johnson(-y, 2 - lambda);
+  if (lambda == 0) return std::expm1(y);
+  if (lambda * y <= -1) return std::numeric_limits<double>::infinity();
+  return std::expm1(std::log1p(lambda * y) / lambda);
 }
 
 // Returns the logarithm of the normal likelihood with the mean and variance of greatest likelihood:
@@ -129,6 +138,14 @@ double OutcomeTransform::standardised(double outcome) const {
 double OutcomeTransform::operator()(double outcome) const {
   if (scale_ == 0) return std::isfinite(outcome) ? outcome : 0;
   return (yeo_johnson(standardised(outcome), lambda_) - mean_) / deviation_;
+}
+
+double OutcomeTransform::inverse(double y) const {
+  if (scale_ == 0) return y;
+  double x = inverse_yeo_johnson(y * deviation_ + mean_, lambda_);
+  if (std::isinf(x)) x = std::copysign(kFar, x);
+  if (x < -kFar) x = -kFar * std::exp(-x / kFar - 1);
+  return std::clamp(centre_ + scale_ * x, -kLargest, highest_);
 }
 
 std::vector<double> OutcomeTransform::to_numbers() const {

@@ -23,6 +23,10 @@ class OutcomeTransform {
   // beyond 100 deviations on the good side counts by its logarithm.
   double operator()(double outcome) const;
 
+  // Returns the outcome that is transformed to `y`: at most the worst that the transform tells
+  // apart, and within 100 deviations where the power transform takes no outcome to `y`.
+  double inverse(double y) const;
+
   // to_numbers() writes the transform as a list of numbers for the ledger, from_numbers() reads it.
   std::vector<double> to_numbers() const;
   static constexpr std::size_t kNumbers = 6;

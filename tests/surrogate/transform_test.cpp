@@ -134,6 +134,20 @@ TEST(OutcomeTransform, TakesEqualOutcomesToZero) {
   EXPECT_EQ(transformed({7, 7, 7}), (std::vector<double>{0, 0, 0}));
 }
 
+TEST(OutcomeTransform, IsInvertedForAllThatItTellsApart) {
+  for (const std::vector<double>& outcomes :
+       {losses(30), std::vector<double>{-3, -2, -1.5, -1, 5, 40}, std::vector<double>{1, 2, 3}}) {
+    const OutcomeTransform transform = OutcomeTransform::fitted(outcomes);
+    const double best = std::ranges::min(outcomes);
+    for (double outcome : {best - 1e4, best - 0.1, best, best + 0.3})
+      EXPECT_NEAR(transform.inverse(transform(outcome)), outcome, 1e-6 * (1 + std::abs(outcome)));
+    const double worst = transform.inverse(transform(1e9));
+    EXPECT_NEAR(transform(worst), transform(1e9), 1e-9);
+    for (double far : {-1e3, 1e3}) EXPECT_TRUE(std::isfinite(transform.inverse(far)));
+    EXPECT_LE(transform.inverse(1e3), worst + 1e-9);
+  }
+}
+
 TEST(OutcomeTransform, ComesBackFromItsNumbers) {
   const OutcomeTransform one = OutcomeTransform::fitted(losses(30));
   const OutcomeTransform other = OutcomeTransform::from_numbers(one.to_numbers());
