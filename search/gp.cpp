@@ -7,7 +7,8 @@
 //     Thompson samples (gp_sample_proposal.h)
 //   refit -> the kernel's parameters fitted anew, as a job in the background
 //
-// The first trials are Sobol points. After that a proposal is made by gp_proposal.h.
+// The first trials are Sobol points. After that an arm is drawn (gp_arms.h: everywhere, in a trust
+// region, or in a restart of it elsewhere), and a proposal is made by gp_proposal.h.
 //
 // With sources (earlier studies; source_models.h) the process models what their weighted
 // predictions leave over; the weights are part of a refit. If a source has weight after
@@ -33,12 +34,12 @@
 #include <unordered_map>
 
 #include "core/hash.h"
-#include "core/options.h"
 #include "core/rng.h"
 #include "core/table.h"
 #include "search/gp_arms.h"
 #include "search/gp_explanation.h"
 #include "search/gp_model.h"
+#include "search/gp_options.h"
 #include "search/gp_proposal.h"
 #include "search/gp_sample_proposal.h"
 #include "search/outcome_value.h"
@@ -53,19 +54,10 @@ constexpr std::string_view kName = "gp";
 constexpr std::size_t kCandidates = 1000;  // in the whole space; their posterior is kept up to date
 constexpr std::size_t kFewest = 3;         // least observations of a fit
 constexpr std::size_t kWarmStartup = 4;    // observations before the first fit, with sources
-constexpr std::size_t kSourceCandidates = 600;  // of the sources' best trials
 constexpr std::size_t kMostFantasies = 64;
 constexpr std::size_t kMostFailures = 32;  // failed trials that get a fantasy
 constexpr double kFantasyWork = 3e8;       // multiply-adds to append all fantasies
 constexpr double kThompsonShare = 0.8;     // of the proposals, where fantasies are too many
-
-struct GpOptions {
-  std::size_t startup;
-  double growth;    // ratio of observations to those of the last refit at which a refit is due
-  double surprise;  // mean square of the innovations above which a refit is due
-  GpAcquisition acquisition;
-  double region;  // share of the proposals that are made in the trust region
-};
 
 struct ToldTrial {
   std::string proposer;
@@ -93,7 +85,8 @@ class Gp final : public Searcher {
         options_(options),
         startup_points_(space_.size(), settings.seed),
         features_(std::make_shared<const Features>(space_, std::nullopt)),
-        model_(features_, outputs(), objectives_.size(), features_->empty_points()) {
+        model_(features_, outputs(), objectives_.size(), features_->empty_points()),
+        arms_(std::in_place, space_, options_.region) {
     const SobolPoints everywhere(space_.size(), rng_.split(hash64("candidates")).next());
     for (std::size_t i = 0; i < kCandidates; ++i)
       candidates_.push_back(space_.at(everywhere.point(i)));
@@ -185,16 +178,8 @@ class Gp final : public Searcher {
     if (sources.empty()) return;
     source_models_ = std::make_shared<const SourceModels>(space_, sources, objectives_.size(),
                                                           rng_.split(hash64("models")).next());
-    std::unordered_set<std::uint64_t> known;
-    std::size_t most = 0;
-    for (const MappedSource& source : sources) most = std::max(most, source.trials.size());
-    for (std::size_t i = 0; i < most; ++i) {
-      for (const MappedSource& source : sources) {
-        if (known.size() >= kSourceCandidates || i >= source.trials.size()) continue;
-        const Genome& genome = source.trials[i].genome;
-        if (known.insert(space_.identity(genome)).second) candidates_.push_back(genome);
-      }
-    }
+    for (Genome& genome : best_of_sources(space_, sources))
+      candidates_.push_back(std::move(genome));
   }
 
   static double fidelity_of(const Outcome& outcome) {
@@ -246,10 +231,17 @@ class Gp final : public Searcher {
                           told.fidelity == told_[place].fidelity;
     told_[place] = std::move(told);
     if (place >= learned_) return;
-    if (is_value && !refits_itself_)
+    if (is_value && !refits_itself_) {
       model_.correct(observations_[place], told_[place].outcomes);
-    else
+      arms_.emplace(space_, options_.region);
+      for (std::size_t i = 0; i < learned_; ++i) tell_arms(told_[i]);
+    } else {
       forget();
+    }
+  }
+
+  void tell_arms(const ToldTrial& told) {
+    if (!told.outcomes.empty()) arms_->tell(told.proposer, told.genome, told.outcomes.front());
   }
 
   void forget() {
@@ -257,6 +249,7 @@ class Gp final : public Searcher {
     failed_ = features_->empty_points();
     failed_points_.clear();
     genomes_.clear();
+    arms_.emplace(space_, options_.region);
     observations_.clear();
     learned_ = 0;
     ++era_;
@@ -277,6 +270,7 @@ class Gp final : public Searcher {
       return;
     }
     genomes_.push_back(told.genome);
+    tell_arms(told);
     model_.append(
         told.fidelity > 0 ? features_->of(told.genome, told.fidelity) : features_->of(told.genome),
         told.outcomes);
@@ -322,24 +316,40 @@ class Gp final : public Searcher {
     if (is_startup || model_.fitted_at() == 0) return {id, startup_point(id), std::string(kName)};
     const std::vector<Pending> pending = fantasies();
     model_.fantasize(pending);
-    const GpArms arms = arms_of_told();
     const Rng rng = rng_.split(id);
-    const bool in_region =
-        !model_.has_prior(0) && rng.split(hash64("arm")).uniform() < arms.share_of_region();
-    const ProposalInput input{.space = space_,
-                              .features = *features_,
-                              .model = model_,
-                              .genomes = genomes_,
-                              .candidates = candidates_,
-                              .taken = taken_,
-                              .failed = failed_,
-                              .acquisition = options_.acquisition,
-                              .side = in_region ? arms.side() : 0};
+    const std::string_view arm = arm_for(rng.split(hash64("arm")).uniform());
+    ProposalInput input{.space = space_,
+                        .features = *features_,
+                        .model = model_,
+                        .genomes = genomes_,
+                        .candidates = candidates_,
+                        .taken = taken_,
+                        .failed = failed_,
+                        .acquisition = options_.acquisition,
+                        .is_stalled = is_alone() && arms_->is_stalled()};
+    if (arm == kRegionArm) input.side = arms_->region().side;
+    if (arm == kRestartArm) {
+      input.side = arms_->restart()->side;
+      input.restart.emplace(
+          GpRestart{arms_->restart()->centre, arms_->region().centre, arms_->branches()});
+    }
     const bool is_crowded =
         pending.size() < pending_.size() + failures().size() && objectives_.size() == 1;
     if (is_crowded && rng.split(hash64("crowded")).chance(kThompsonShare))
       return {id, propose_by_sample(input, rng), std::string(kName)};
-    return {id, propose(input, rng), std::string(in_region ? kRegionArm : kGlobalArm)};
+    return {id, propose(input, rng), std::string(arm)};
+  }
+
+  // True if restarts make sense: there is one objective, and no source knows where the optimum is.
+  bool is_alone() const { return objectives_.size() == 1 && !model_.has_prior(0); }
+
+  // Returns the arm of a proposal, drawn by `u` in [0, 1).
+  std::string_view arm_for(double u) const {
+    if (model_.has_prior(0)) return kGlobalArm;
+    GpArms::Shares shares = arms_->shares();
+    if (!is_alone()) shares = {shares.region / (1 - shares.restart), 0};
+    if (u < shares.region) return kRegionArm;
+    return u < shares.region + shares.restart ? kRestartArm : kGlobalArm;
   }
 
   // Returns the latest failures, which get fantasies, too, so that their neighbourhood is not
@@ -350,14 +360,6 @@ class Gp final : public Searcher {
     for (std::size_t i = skipped; i < failed_.size(); ++i)
       failures.push_back({~static_cast<std::uint64_t>(i), &failed_points_[i]});
     return failures;
-  }
-
-  GpArms arms_of_told() const {
-    GpArms arms(std::max<std::size_t>(1, space_.size()), options_.region);
-    for (const ToldTrial& told : told_) {
-      if (!told.outcomes.empty()) arms.tell(told.proposer, told.outcomes.front());
-    }
-    return arms;
   }
 
   // Returns the trials that get fantasies: the pending ones, or the latest of them if there are
@@ -394,6 +396,7 @@ class Gp final : public Searcher {
   // The state below is learned from told_.
   GpModel model_;
   std::vector<Genome> genomes_;  // of the model's observations
+  std::optional<GpArms> arms_;   // of the same
   Points failed_{0, 0};
   std::vector<Point> failed_points_;       // the same, one by one
   std::size_t learned_ = 0;                // how many of told_
@@ -412,25 +415,8 @@ class Gp final : public Searcher {
 }  // namespace
 
 Result<std::unique_ptr<Searcher>> make_gp(const Space& space, const SearcherSettings& settings) {
-  OptionReader reader("gp", settings.options);
-  const std::int64_t startup = reader.whole("startup", 8, 1, 1'000'000);
-  const double growth = reader.real("growth", 1.15, 1, 100);
-  const double surprise = reader.real("surprise", 6, 1, 1e9);
-  const double region = reader.real("region", 0.5, 0, 1);
-  const std::vector<std::string> words = reader.words("acquisition", "ei");
-  DETOL_TRY(reader.done());
-  const auto acquisition = words.size() == 1 ? acquisition_from(words.front()) : std::nullopt;
-  if (!acquisition) {
-    return fail(ErrorCode::kInput, "gp: acquisition is " +
-                                       in_quotes(words.empty() ? "" : words.front()) +
-                                       "; it must be ei, ei_per_work, ucb or thompson");
-  }
-  return std::make_unique<Gp>(space, settings,
-                              GpOptions{.startup = static_cast<std::size_t>(startup),
-                                        .growth = growth,
-                                        .surprise = surprise,
-                                        .acquisition = *acquisition,
-                                        .region = region});
+  DETOL_ASSIGN(const GpOptions options, gp_options(settings.options));
+  return std::make_unique<Gp>(space, settings, options);
 }
 
 }  // namespace detol::inline search

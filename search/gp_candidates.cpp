@@ -48,7 +48,7 @@ std::vector<std::size_t> open_choices(const Space& space, const Genome& genome) 
 }  // namespace
 
 GpRegion region_of(const ProposalInput& input, Rng& rng) {
-  GpRegion region{.centre = incumbents(input, rng).front(),
+  GpRegion region{.centre = input.restart ? input.restart->centre : incumbents(input, rng).front(),
                   .low = std::vector<double>(input.space.size(), 0),
                   .high = std::vector<double>(input.space.size(), 1)};
   const Genome& centre = input.genomes[region.centre];
@@ -73,7 +73,9 @@ std::vector<Genome> candidates_in(const GpRegion& region, const ProposalInput& i
   const std::size_t n = input.model.output(0).rows();
   const std::size_t count = std::clamp<std::size_t>(40'000'000 / (n * n + 1), 64, 500);
   const Genome& centre = input.genomes[region.centre];
-  const std::vector<std::size_t> open = open_choices(input.space, centre);
+  std::vector<std::size_t> open = open_choices(input.space, centre);
+  if (input.restart)
+    std::erase_if(open, [&](std::size_t i) { return input.restart->branches.decides(i); });
   if (open.empty()) return {centre};
   const double share = std::min(1.0, kRedrawn / static_cast<double>(open.size()));
   std::vector<Genome> genomes;

@@ -18,8 +18,8 @@ struct GpRegion {
   std::vector<double> low, high;
 };
 
-// Returns the region around the best observation. Its widths are in proportion to the length
-// scales, with the geometric mean `input.side`. REQUIRES: an observation, side > 0.
+// Returns the region around the best observation, or the restart's. Its widths are in proportion to
+// the length scales, with the geometric mean `input.side`. REQUIRES: an observation, side > 0.
 GpRegion region_of(const ProposalInput& input, Rng& rng);
 
 // Returns copies of the region's centre with some choices drawn anew, numbers within the box: 500

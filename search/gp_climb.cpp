@@ -125,6 +125,7 @@ Scored GpClimber::step_choices(const Scored& at) {
   for (std::size_t i = 0; i < counts.size(); ++i) {
     const Domain& domain = in_.space.domains()[i];
     if (!counts[i] || domain.cardinality() > 1e6) continue;
+    if (in_.restart && in_.restart->branches.decides(i)) continue;
     for (double code : steps_of(domain, at.genome.codes()[i])) {
       std::vector<double> codes(at.genome.codes().begin(), at.genome.codes().end());
       codes[i] = code;

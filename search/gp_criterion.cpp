@@ -42,11 +42,12 @@ std::optional<GpAcquisition> acquisition_from(std::string_view word) {
   return std::nullopt;
 }
 
-GpCriterion::GpCriterion(const GpModel& model, GpAcquisition acquisition)
+GpCriterion::GpCriterion(const GpModel& model, GpAcquisition acquisition,
+                         std::optional<double> reference)
     : acquisition_(acquisition), objectives_(model.observed().objectives) {
   for (std::size_t i = 0; i < model.observed().outcomes.size(); ++i)
     least_variance_.push_back(kLeastVariance * model.output(i).kernel().variance());
-  best_ = model.least_smoothed(0);
+  reference_ = reference ? *reference : model.least_smoothed(0);
   if (objectives_ > 1) front_.emplace(front_of_model(model));
 }
 
@@ -65,7 +66,7 @@ GpCriterion::Value GpCriterion::operator()(std::span<const Prediction> at) const
   } else {
     const AcquisitionValue acquired = acquisition_ == GpAcquisition::kBound
                                           ? confidence_bound(floored[0], kBeta)
-                                          : log_expected_improvement(floored[0], best_);
+                                          : log_expected_improvement(floored[0], reference_);
     value.value = acquired.value;
     value.by_mean[0] = acquired.by_mean;
     value.by_variance[0] = acquired.by_variance;

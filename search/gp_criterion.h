@@ -28,8 +28,11 @@ std::optional<GpAcquisition> acquisition_from(std::string_view word);
 
 class GpCriterion {
  public:
-  // REQUIRES: model.fantasize() was called since the last append() (its processes are up to date).
-  GpCriterion(const GpModel& model, GpAcquisition acquisition);
+  // Improvement is on `reference`, in units of the transformed outcomes: the least posterior mean
+  // of all observations if it is not given. REQUIRES: model.fantasize() was called since the last
+  // append() (its processes are up to date).
+  GpCriterion(const GpModel& model, GpAcquisition acquisition,
+              std::optional<double> reference = std::nullopt);
 
   // `at` has one prediction per output of the model.
   struct Value {
@@ -42,7 +45,7 @@ class GpCriterion {
   GpAcquisition acquisition_;
   std::size_t objectives_;
   std::vector<double> least_variance_;  // of each output, so that logarithms stay finite
-  double best_ = 0;
+  double reference_ = 0;
   std::optional<HypervolumeImprovement> front_;  // nullopt: there is one objective
 };
 

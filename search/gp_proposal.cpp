@@ -101,8 +101,11 @@ class Proposal {
     return genomes[static_cast<std::size_t>(std::ranges::min_element(values) - values.begin())];
   }
 
+  // Returns true for what was proposed before, and for a restart in the leader's core.
   bool is_taken(const Genome& genome) const {
-    return in_.taken.contains(in_.space.identity(genome));
+    return in_.taken.contains(in_.space.identity(genome)) ||
+           (in_.restart &&
+            is_within(kCoreRadius, in_.space, genome, in_.genomes[in_.restart->leader]));
   }
 
   Genome fresh_draw() {
@@ -131,8 +134,8 @@ class Proposal {
     std::unordered_set<std::uint64_t> seen;
     for (const Scored& each : sorted) {
       if (chosen.size() >= kStarts) break;
-      const std::uint64_t identity = in_.space.identity(each.genome);
-      if (!in_.taken.contains(identity) && seen.insert(identity).second) chosen.push_back(each);
+      if (!is_taken(each.genome) && seen.insert(in_.space.identity(each.genome)).second)
+        chosen.push_back(each);
     }
     return chosen;
   }

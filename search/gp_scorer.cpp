@@ -1,6 +1,26 @@
 #include "search/gp_scorer.h"
 
+#include <algorithm>
+
 namespace detol::inline search {
+namespace {
+
+// Deviations of the outcomes. Without it the least uncertainty beside a polished optimum outweighs
+// every other place, whatever it may hold.
+constexpr double kMargin = 0.1;
+
+}  // namespace
+
+std::optional<double> reference_of(const ProposalInput& input) {
+  const double least = input.model.least_smoothed(0);
+  if (input.restart) {
+    Points centre = input.features.empty_points();
+    centre.push_back(input.features.of(input.genomes[input.restart->centre]));
+    return std::max(least, input.model.predict(0, centre).front().mean);
+  }
+  if (input.is_stalled && input.side == 0) return least - kMargin;
+  return std::nullopt;
+}
 
 std::vector<Scored> GpScorer::score_candidates() const {
   std::vector<std::vector<Prediction>> predictions;

@@ -2,6 +2,7 @@
 
 // GpScorer: evaluates a model's criterion at genomes. Refers to its input. Not thread-safe.
 
+#include <optional>
 #include <vector>
 
 #include "search/gp_criterion.h"
@@ -14,10 +15,15 @@ struct Scored {
   double value = 0;  // greater is better
 };
 
+// Returns what a proposal must improve on: the value of the restart's centre, or kMargin less than
+// the least where the search is stalled; nullopt: the least. With several objectives there are
+// neither restarts nor a margin.
+std::optional<double> reference_of(const ProposalInput& input);
+
 class GpScorer {
  public:
   explicit GpScorer(const ProposalInput& input)
-      : in_(input), criterion_(input.model, input.acquisition) {}
+      : in_(input), criterion_(input.model, input.acquisition, reference_of(input)) {}
 
   std::size_t outputs() const { return in_.model.fits().size(); }
   const GpCriterion& criterion() const { return criterion_; }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <unordered_set>
 
 #include "core/hash.h"
 #include "core/rng.h"
@@ -11,6 +12,8 @@
 
 namespace detol::inline search {
 namespace {
+
+constexpr std::size_t kMostOfSources = 600;  // of their best trials
 
 std::optional<double> number_in(const Value& value) {
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
@@ -88,6 +91,21 @@ std::vector<MappedSource> mapped_sources(const Space& space, const SearcherSetti
       sources.push_back(std::move(mapped));
   }
   return sources;
+}
+
+std::vector<Genome> best_of_sources(const Space& space, std::span<const MappedSource> sources) {
+  std::vector<Genome> best;
+  std::unordered_set<std::uint64_t> known;
+  std::size_t most = 0;
+  for (const MappedSource& source : sources) most = std::max(most, source.trials.size());
+  for (std::size_t i = 0; i < most; ++i) {
+    for (const MappedSource& source : sources) {
+      if (best.size() >= kMostOfSources || i >= source.trials.size()) continue;
+      const Genome& genome = source.trials[i].genome;
+      if (known.insert(space.identity(genome)).second) best.push_back(genome);
+    }
+  }
+  return best;
 }
 
 }  // namespace detol::inline search

@@ -35,4 +35,7 @@ struct MappedSource {
 // Returns the sources that can be used, in their order. O(n d) for n trials of d choices.
 std::vector<MappedSource> mapped_sources(const Space& space, const SearcherSettings& settings);
 
+// Returns candidates that were good in the sources: the best of each in turn, without repeats.
+std::vector<Genome> best_of_sources(const Space& space, std::span<const MappedSource> sources);
+
 }  // namespace detol::inline search

@@ -7,78 +7,175 @@
 namespace detol {
 namespace {
 
-// Also the number of failures in a row that halve the region.
+// Also the number of failures in a row that halve a region.
 constexpr std::size_t kDimensions = 6;
 
-// Arms whose best outcome so far is 1.
-GpArms arms() {
-  GpArms arms(kDimensions, 0.5);
+Space cube() {
+  SpaceBuilder builder;
+  for (std::size_t i = 0; i < kDimensions; ++i) builder.add_float("x" + std::to_string(i), 0, 1);
+  return builder.build().value();
+}
+
+// Two branches with a number each.
+Space branched() {
+  return SpaceBuilder()
+      .add_categorical("kind", {"a", "b"})
+      .add_float("x", 0, 1, {.when = {"kind", {"a"}}})
+      .add_float("y", 0, 1, {.when = {"kind", {"b"}}})
+      .build()
+      .value();
+}
+
+class Arms {
+ public:
+  explicit Arms(Space space = cube()) : space_(std::move(space)), arms_(space_, 0.5) {}
+
+  // Tells the outcome of a trial whose numbers are all `at`, of branch number `kind`.
+  void tell(std::string_view proposer, double outcome, double at = 0.5, double kind = 0) {
+    std::vector<double> unit(space_.size(), at);
+    if (space_.domains()[0].kind == DomainKind::kCategorical)
+      unit[0] = (kind + 0.5) / space_.domains()[0].cardinality();
+    arms_.tell(proposer, space_.at(unit), outcome);
+  }
+
+  void fail(std::string_view arm, std::size_t times, double at = 0.5) {
+    for (std::size_t i = 0; i < times; ++i) tell(arm, 20, at);
+  }
+
+  const GpArms& operator*() const { return arms_; }
+  const GpArms* operator->() const { return &arms_; }
+
+ private:
+  Space space_;
+  GpArms arms_;
+};
+
+// The best outcome so far is 1.
+Arms begun() {
+  Arms arms;
   arms.tell("another", 1);
   return arms;
 }
 
-void fail(GpArms& arms, std::string_view arm, std::size_t times) {
-  for (std::size_t i = 0; i < times; ++i) arms.tell(arm, 2);
+// The leader, 1 at 0.1, is stalled; outcomes at 0.9 were 5, and at 0.8, in the same basin, 7.
+void stall(Arms& arms) {
+  for (double at : {0.3, 0.4, 0.5, 0.6, 0.62}) arms.tell("another", 9, at);
+  arms.tell("another", 7, 0.8);
+  arms.tell("another", 5, 0.9);
+  arms.tell("another", 1, 0.1);
+  arms.fail(kRegionArm, 2 * kDimensions, 0.1);
 }
 
 TEST(GpArms, TheRegionIsHalvedAfterAsManyFailuresAsThereAreDimensions) {
-  GpArms failing = arms();
-  const double before = failing.side();
-  fail(failing, kRegionArm, kDimensions - 1);
-  EXPECT_EQ(failing.side(), before);
-  fail(failing, kRegionArm, 1);
-  EXPECT_EQ(failing.side(), before / 2);
-  fail(failing, kRegionArm, kDimensions);
-  EXPECT_EQ(failing.side(), before / 4);
+  Arms failing = begun();
+  const double before = failing->region().side;
+  failing.fail(kRegionArm, kDimensions - 1);
+  EXPECT_EQ(failing->region().side, before);
+  failing.fail(kRegionArm, 1);
+  EXPECT_EQ(failing->region().side, before / 2);
+  failing.fail(kRegionArm, kDimensions);
+  EXPECT_EQ(failing->region().side, before / 4);
 }
 
 TEST(GpArms, ASuccessLetsTheRegionCountItsFailuresAnew) {
-  GpArms failing = arms();
-  const double before = failing.side();
-  fail(failing, kRegionArm, kDimensions - 1);
+  Arms failing = begun();
+  const double before = failing->region().side;
+  failing.fail(kRegionArm, kDimensions - 1);
   failing.tell(kRegionArm, 0.5);
-  fail(failing, kRegionArm, kDimensions - 1);
-  EXPECT_EQ(failing.side(), before);
+  failing.fail(kRegionArm, kDimensions - 1);
+  EXPECT_EQ(failing->region().side, before);
 }
 
 TEST(GpArms, FailuresOfOthersDoNotNarrowTheRegion) {
-  GpArms failing = arms();
-  const double before = failing.side();
-  fail(failing, kGlobalArm, 10 * kDimensions);
-  fail(failing, "another", 10 * kDimensions);
-  EXPECT_EQ(failing.side(), before);
+  Arms failing = begun();
+  const double before = failing->region().side;
+  failing.fail(kGlobalArm, 10 * kDimensions);
+  failing.fail(kRestartArm, 10 * kDimensions);
+  failing.fail("another", 10 * kDimensions);
+  EXPECT_EQ(failing->region().side, before);
 }
 
 TEST(GpArms, TheRegionIsDoubledAfterThreeSuccessesInARow) {
-  GpArms lucky = arms();
-  const double before = lucky.side();
+  Arms lucky = begun();
+  const double before = lucky->region().side;
   for (double outcome : {0.9, 0.8}) lucky.tell(kRegionArm, outcome);
-  EXPECT_EQ(lucky.side(), before);
+  EXPECT_EQ(lucky->region().side, before);
   lucky.tell(kRegionArm, 0.7);
-  EXPECT_EQ(lucky.side(), 2 * before);
+  EXPECT_EQ(lucky->region().side, 2 * before);
 }
 
 TEST(GpArms, ARegionInWhichNothingIsLeftToFindBeginsAgain) {
-  GpArms failing = arms();
-  const double first = failing.side();
+  Arms failing = begun();
+  const double first = failing->region().side;
   double least = first;
-  for (int halvings = 0; halvings < 20 && (halvings == 0 || failing.side() < first); ++halvings) {
-    fail(failing, kRegionArm, kDimensions);
-    least = std::min(least, failing.side());
+  for (int i = 0; i < 20 && (i == 0 || failing->region().side < first); ++i) {
+    failing.fail(kRegionArm, kDimensions);
+    least = std::min(least, failing->region().side);
   }
-  EXPECT_EQ(failing.side(), first);
+  EXPECT_EQ(failing->region().side, first);
   EXPECT_LT(least, 0.05);
 }
 
 TEST(GpArms, TheArmThatImprovesGetsMoreTrialsAndTheOtherItsLeastShare) {
-  GpArms lucky = arms();
+  Arms lucky = begun();
   double outcome = 1;
   for (int i = 0; i < 40; ++i) {
     lucky.tell(kRegionArm, outcome *= 0.9);
     lucky.tell(kGlobalArm, 2);
   }
-  EXPECT_DOUBLE_EQ(lucky.share_of_region(), 0.8);
-  EXPECT_DOUBLE_EQ(arms().share_of_region(), 0.5);
+  EXPECT_DOUBLE_EQ(lucky->shares().region, 0.8);
+  EXPECT_DOUBLE_EQ(begun()->shares().region, 0.5);
+}
+
+TEST(GpArms, AStalledLeaderGivesHalfOfTheProposalsToARestartInTheBestOtherBasin) {
+  Arms arms;
+  stall(arms);
+  EXPECT_DOUBLE_EQ(arms->shares().restart, 0.5);
+  EXPECT_EQ(arms->restart()->best, 5);
+}
+
+TEST(GpArms, WhileTheLeaderImprovesNothingRestarts) {
+  Arms arms;
+  stall(arms);
+  arms.tell(kGlobalArm, 0.5, 0.1);
+  EXPECT_EQ(arms->shares().restart, 0);
+}
+
+TEST(GpArms, ARestartThatDoesNotCloseItsGapEndsAndItsBasinIsNotTriedAgain) {
+  Arms arms;
+  stall(arms);
+  arms.fail(kRestartArm, 3 * kDimensions, 0.95);
+  ASSERT_TRUE(arms->restart());
+  EXPECT_EQ(arms->restart()->best, 9);  // at 0.5 or so; 0.8 is of the basin of 0.9
+}
+
+TEST(GpArms, ARestartThatWalksIntoTheLeadersBasinEnds) {
+  Arms arms;
+  stall(arms);
+  arms.tell(kRestartArm, 2, 0.2);
+  ASSERT_TRUE(arms->restart());
+  EXPECT_EQ(arms->restart()->best, 5);
+}
+
+TEST(GpArms, ARestartThatFindsABetterBasinLeads) {
+  Arms arms;
+  stall(arms);
+  arms.tell(kRestartArm, 0.5, 0.95);
+  EXPECT_EQ(arms->region().best, 0.5);
+  arms.fail(kRegionArm, 2 * kDimensions, 0.95);
+  ASSERT_TRUE(arms->restart());
+  EXPECT_EQ(arms->restart()->best, 9) << "the leader before was descended";
+}
+
+TEST(GpArms, EveryBranchIsOwedADescent) {
+  Arms arms(branched());
+  for (double outcome : {1.0, 2.0, 3.0, 4.0}) arms.tell("another", outcome, outcome / 5, 0);
+  for (double outcome : {5.0, 6.0, 7.0, 8.0}) arms.tell("another", outcome, outcome / 10, 1);
+  ASSERT_TRUE(arms->restart());
+  EXPECT_EQ(arms->restart()->best, 5);
+  EXPECT_GT(arms->shares().restart, 0.5);
+  for (int i = 0; i < 12; ++i) arms.tell(kRestartArm, 9, 0.3, 1);
+  EXPECT_EQ(arms->shares().restart, 0) << "both branches had theirs, and the leader is not stalled";
 }
 
 }  // namespace
