@@ -11,7 +11,7 @@
 namespace detol::inline search {
 namespace {
 
-constexpr std::size_t kMostFitted = 1500;  // observations that a fit uses
+constexpr std::size_t kMostFitted = 768;  // observations that a fit uses
 
 std::vector<std::size_t> indices_below(std::size_t count) {
   std::vector<std::size_t> numbers(count);
