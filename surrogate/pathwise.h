@@ -51,7 +51,7 @@ class PathwiseSample {
   std::vector<double> prior(const Points& points) const;  // g
 
   const LazyGp* process_;
-  std::vector<double> frequencies_;          // row-major: waves x columns of numbers
+  std::vector<double> frequencies_;          // column-major: waves x columns of numbers
   std::vector<double> starts_, amplitudes_;  // of each wave
   std::vector<double> weights_;              // K^-1 (y - m - g(X) - e)
 };
