@@ -217,6 +217,7 @@ void GpModel::use(ModelFit fit, std::vector<LazyGp> processes) {
   fit_ = std::move(fit);
   members_ = fit_.members;
   fantasies_.clear();
+  begun_.clear();
   surprise_.reset();
   processes_ = std::move(processes);
   for (std::size_t i = 0; i < processes_.size(); ++i)
@@ -250,8 +251,15 @@ void GpModel::fantasize(std::span<const Pending> pending) {
   }
   const auto differ = std::ranges::mismatch(fantasies_, pending, {}, {}, &Pending::key);
   drop_fantasies(static_cast<std::size_t>(differ.in1 - fantasies_.begin()));
+  std::unordered_map<std::uint64_t, std::vector<LazyGp::Begun>> before;
+  before.swap(begun_);
+  for (const Pending& each : pending) {
+    auto& begun = begun_[each.key] = std::move(before[each.key]);
+    begun.resize(processes_.size());
+  }
   for (const Pending& each : pending.subspan(fantasies_.size())) {
-    for (LazyGp& process : processes_) process.append_fantasy(*each.point);
+    for (std::size_t i = 0; i < processes_.size(); ++i)
+      processes_[i].append_fantasy(*each.point, begun_[each.key][i]);
     fantasies_.push_back(each.key);
   }
 }

@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "core/rng.h"
@@ -140,7 +141,8 @@ class GpModel {
   std::vector<LazyGp> processes_;         // empty: not computed
   std::vector<std::size_t> members_;      // the observations that they hold, ascending
   std::vector<std::uint64_t> fantasies_;  // keys of the fantasies that they hold after members_
-  std::optional<double> surprise_;        // nullopt: not computed
+  std::unordered_map<std::uint64_t, std::vector<LazyGp::Begun>> begun_;  // of each, per process
+  std::optional<double> surprise_;                                       // nullopt: not computed
 };
 
 }  // namespace detol::inline search

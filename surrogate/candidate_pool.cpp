@@ -41,21 +41,28 @@ void CandidatePool::hold(std::size_t observations) {
 }
 
 void CandidatePool::append(const Cholesky& factor, std::span<const double> kernel, double z,
-                           double o) {
+                           double o, std::size_t first) {
   const std::size_t n = observations();
   assert(factor.size() == n + 1 && kernel.size() == candidates());
   const std::span<const double> l = factor.row(n);
   std::vector<double> values(kernel.begin(), kernel.end());
-  for (std::size_t first = 0; first < n; first += kBlockRows) {
-    std::array<double, kBlockRows> factors{};  // those after the last row stay 0
-    std::copy_n(&l[first], std::min(kBlockRows, n - first), factors.begin());
-    subtract_rows(factors, blocks_[first / kBlockRows], values);
-  }
+  subtract(l, first, n, values);
   hold(n + 1);
   std::ranges::transform(values, at(n), [&](double v) { return static_cast<float>(v / l[n]); });
   z_.push_back(z);
   o_.push_back(o);
   add<1>(n);
+}
+
+void CandidatePool::subtract(std::span<const double> l, std::size_t first, std::size_t last,
+                             std::span<double> kernel) const {
+  for (std::size_t block = first / kBlockRows; block * kBlockRows < last; ++block) {
+    std::array<double, kBlockRows> factors{};  // those of other rows stay 0
+    const std::size_t begin = block * kBlockRows;
+    for (std::size_t i = std::max(first, begin); i < std::min(last, begin + kBlockRows); ++i)
+      factors[i - begin] = l[i];
+    subtract_rows(factors, blocks_[block], kernel);
+  }
 }
 
 void CandidatePool::assign(const Cholesky& factor, std::span<const double> kernel,
@@ -75,6 +82,7 @@ void CandidatePool::assign(const Cholesky& factor, std::span<const double> kerne
   }
   z_.assign(z.begin(), z.end());
   o_.assign(o.begin(), o.end());
+  kept_ = Sums(candidates());
   sum_up();
 }
 
@@ -87,17 +95,26 @@ void CandidatePool::truncate(std::size_t observations) {
   sum_up();
 }
 
+void CandidatePool::keep_sums() {
+  kept_ = sums_;
+  kept_.observations = observations();
+}
+
 void CandidatePool::replace_outcomes(std::span<const double> z) {
   assert(z.size() == observations());
   z_.assign(z.begin(), z.end());
+  kept_ = Sums(candidates());
   sum_up();
 }
 
 void CandidatePool::sum_up() {
-  for (auto* sums : {&with_z_, &with_o_, &squares_}) std::ranges::fill(*sums, 0.0);
-  const std::size_t n = observations(), whole = n / kBlockRows * kBlockRows;
-  for (std::size_t i = 0; i < whole; i += kBlockRows) add<kBlockRows>(i);
-  for (std::size_t i = whole; i < n; ++i) add<1>(i);
+  const std::size_t n = observations();
+  if (kept_.observations > n) kept_ = Sums(candidates());
+  sums_ = kept_;
+  std::size_t i = kept_.observations;
+  for (; i < n && i % kBlockRows != 0; ++i) add<1>(i);
+  for (; i + kBlockRows <= n; i += kBlockRows) add<kBlockRows>(i);
+  for (; i < n; ++i) add<1>(i);
 }
 
 template <std::size_t kCount>
@@ -105,9 +122,9 @@ void CandidatePool::add(std::size_t first) {
   const std::size_t m = candidates();
   const float* const rows = at(first);
   const double *const z = &z_[first], *const o = &o_[first];
-  double* const with_z = with_z_.data();
-  double* const with_o = with_o_.data();
-  double* const squares = squares_.data();
+  double* const with_z = sums_.with_z.data();
+  double* const with_o = sums_.with_o.data();
+  double* const squares = sums_.squares.data();
   for (std::size_t j = 0; j < m; ++j) {
     double a = with_z[j], b = with_o[j], c = squares[j];
     for (std::size_t r = 0; r < kCount; ++r) {
@@ -124,7 +141,7 @@ void CandidatePool::add(std::size_t first) {
 
 std::size_t CandidatePool::bytes() const {
   return blocks_.size() * (kBlockRows * candidates() * sizeof(float) + sizeof(blocks_[0])) +
-         (3 * candidates() + z_.capacity() + o_.capacity()) * sizeof(double);
+         (6 * candidates() + z_.capacity() + o_.capacity()) * sizeof(double);
 }
 
 }  // namespace detol::inline surrogate

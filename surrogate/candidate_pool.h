@@ -24,16 +24,22 @@ namespace detol::inline surrogate {
 
 class CandidatePool {
  public:
-  explicit CandidatePool(std::size_t candidates)
-      : with_z_(candidates), with_o_(candidates), squares_(candidates) {}
+  explicit CandidatePool(std::size_t candidates) : sums_(candidates), kept_(candidates) {}
 
-  std::size_t candidates() const { return with_z_.size(); }
+  std::size_t candidates() const { return sums_.with_z.size(); }
   std::size_t observations() const { return z_.size(); }
 
   // Appends the observation that became the last row of `factor`: `kernel` is its m kernel values
   // with the candidates, z and o its entries of L^-1 y and L^-1 1. O(n m).
   // REQUIRES: factor.size() == observations() + 1.
-  void append(const Cholesky& factor, std::span<const double> kernel, double z, double o);
+  // From `kernel` rows before `first` are subtracted already; that changes no bit.
+  void append(const Cholesky& factor, std::span<const double> kernel, double z, double o,
+              std::size_t first = 0);
+
+  // Subtracts rows [first, last) of V from the kernel values of a new observation, as append()
+  // does: times the entries of `l`, that observation's row of the factor.
+  void subtract(std::span<const double> l, std::size_t first, std::size_t last,
+                std::span<double> kernel) const;
 
   // Replaces everything by all rows of a factor: `kernel` is row-major n x m. O(n^2 m), bound by
   // the processor, and 1 kB n meanwhile. V equals that of single appends but for rounding.
@@ -42,15 +48,17 @@ class CandidatePool {
               std::span<const double> o);
 
   // Drops the last observations; the sums are again what they were before those, to the last bit.
-  // O(n m), as an append, if it drops any. REQUIRES: no more than there are.
+  // O(n m), as an append, if it drops any; only the rows after keep_sums() count, if it keeps
+  // those before. REQUIRES: no more than there are.
   void truncate(std::size_t observations);
+  void keep_sums();  // of the present observations
 
   // Recomputes v.z for changed outcomes, from all of z. O(n m).
   void replace_outcomes(std::span<const double> z);
 
-  std::span<const double> with_z() const { return with_z_; }
-  std::span<const double> with_o() const { return with_o_; }
-  std::span<const double> squares() const { return squares_; }
+  std::span<const double> with_z() const { return sums_.with_z; }
+  std::span<const double> with_o() const { return sums_.with_o; }
+  std::span<const double> squares() const { return sums_.squares; }
   std::size_t bytes() const;  // of memory held
 
  private:
@@ -60,11 +68,19 @@ class CandidatePool {
   void hold(std::size_t observations);
   template <std::size_t kCount>
   void add(std::size_t first);  // adds rows [first, first + kCount) to the sums, in their order
-  void sum_up();                // computes the sums from all rows
+  void sum_up();                // computes the sums from the rows after the kept ones
+
+  // Sums: for each candidate.
+  struct Sums {
+    explicit Sums(std::size_t candidates)
+        : with_z(candidates), with_o(candidates), squares(candidates) {}
+    std::vector<double> with_z, with_o, squares;
+    std::size_t observations = 0;
+  };
 
   std::vector<std::vector<float>> blocks_;
   std::vector<double> z_, o_;
-  std::vector<double> with_z_, with_o_, squares_;
+  Sums sums_, kept_;
 };
 
 }  // namespace detol::inline surrogate

@@ -119,12 +119,13 @@ void Cholesky::hold(std::size_t rows) {
   blocks_.resize(count);
 }
 
-bool Cholesky::append(std::span<const double> k, double diagonal) {
-  assert(k.size() == size_);
+bool Cholesky::append(std::span<const double> k, double diagonal, std::span<const double> begun) {
+  assert(k.size() == size_ && begun.size() <= size_);
   hold(size_ + 1);
   const std::span<double> q{at(size_), size_};
   std::ranges::copy(k, q.begin());
-  solve_first(q);
+  std::ranges::copy(begun, q.begin());
+  solve_first(q, begun.size());
   const double pivot = diagonal - squared_norm(q);
   if (!is_positive(pivot, diagonal)) {
     std::ranges::fill(q, 0.0);
@@ -159,17 +160,18 @@ bool Cholesky::factorise(std::span<const double> matrix, std::size_t n) {
   return true;
 }
 
-void Cholesky::solve_first(std::span<double> b) const {
-  for (std::size_t first = 0; first < b.size(); first += kRows) {
+void Cholesky::solve_first(std::span<double> b, std::size_t solved) const {
+  for (std::size_t first = solved / kRows * kRows; first < b.size(); first += kRows) {
     const double* rows = at(first);
     const std::size_t wide = width(first / kRows);
     const std::size_t count = std::min(kRows, b.size() - first);
+    const std::size_t done = std::max(first, solved) - first;
     Eight y = products(rows, wide, b.data(), first);
-    for (std::size_t r = 0; r < count; ++r) y[r] = b[first + r] - y[r];
+    for (std::size_t r = 0; r < count; ++r) y[r] = b[first + r] - (r < done ? 0 : y[r]);
     for (std::size_t r = 0; r < count; ++r) {
       const double* column = rows + first + r;
-      y[r] /= column[r * wide];
-      for (std::size_t c = r + 1; c < count; ++c) y[c] -= column[c * wide] * y[r];
+      if (r >= done) y[r] /= column[r * wide];
+      for (std::size_t c = std::max(done, r + 1); c < count; ++c) y[c] -= column[c * wide] * y[r];
     }
     std::copy_n(y.begin(), count, &b[first]);
   }

@@ -32,8 +32,9 @@ class Cholesky {
 
   // Appends a row: `k` is its size() products with those before, `diagonal` that with itself.
   // Returns false and changes nothing if the matrix would not be positive definite (kLeastPivot) or
-  // finite.
-  bool append(std::span<const double> k, double diagonal);
+  // finite. `begun` is the begin of a row that append() made of the same k and the same first
+  // begun.size() rows; it saves the time to compute it again and changes no bit.
+  bool append(std::span<const double> k, double diagonal, std::span<const double> begun = {});
 
   // Drops the last rows. REQUIRES: size <= size().
   void truncate(std::size_t size);
@@ -74,7 +75,8 @@ class Cholesky {
     return blocks_[i / kRows].get() + i % kRows * width(i / kRows);
   }
   void hold(std::size_t rows);
-  void solve_first(std::span<double> b) const;  // by the first b.size() rows
+  // Solves by the first b.size() rows, of which b's first `solved` numbers are solved already.
+  void solve_first(std::span<double> b, std::size_t solved = 0) const;
   void solve_few(std::span<double> b, std::size_t columns) const;
 
   std::size_t size_ = 0;

@@ -32,6 +32,7 @@ LazyGp::LazyGp(const Features& features, KernelParameters parameters, const Poin
   y_.assign(y.begin(), y.end());
   o_.assign(n, 1);
   factor_.solve(o_);
+  measured_ = n;
   outcomes_changed();
 }
 
@@ -52,11 +53,19 @@ void LazyGp::append(const Point& x, double y) {
 bool LazyGp::append_row(const Point& x, double y) {
   if (!append_to_factor(x)) return false;
   append_outcome(x, y);
+  Begun none;
+  append_to_pool(x, none);
+  measured_ = rows();
   return true;
 }
 
 void LazyGp::append_fantasy(const Point& x) {
-  if (!append_to_factor(x)) {
+  Begun none;
+  append_fantasy(x, none);
+}
+
+void LazyGp::append_fantasy(const Point& x, Begun& begun) {
+  if (!append_to_factor(x, begun.row)) {
     std::vector<double> k(rows());
     kernel_.row(x, points_, k);
     const std::size_t row = most_alike(k);
@@ -66,12 +75,16 @@ void LazyGp::append_fantasy(const Point& x) {
   const std::span<const double> v = factor_.row(rows()).first(rows());
   const double m = mean();
   append_outcome(x, m + dot(v, z_) - m * dot(v, o_));
+  if (pool_ && rows() == measured_ + 1) pool_->keep_sums();
+  append_to_pool(x, begun);
+  const std::span<const double> row = factor_.row(rows() - 1).first(measured_);
+  begun.row.assign(row.begin(), row.end());
 }
 
-bool LazyGp::append_to_factor(const Point& x) {
+bool LazyGp::append_to_factor(const Point& x, std::span<const double> begun) {
   std::vector<double> k(rows());
   kernel_.row(x, points_, k);
-  return factor_.append(k, noisy_variance());
+  return factor_.append(k, noisy_variance(), begun);
 }
 
 void LazyGp::append_outcome(const Point& x, double y) {
@@ -81,11 +94,16 @@ void LazyGp::append_outcome(const Point& x, double y) {
   entries_.push_back({.row = rows(), .y = y});
   points_.push_back(x);
   weights_.clear();
-  if (pool_) {
-    std::vector<double> with_candidates(candidates_.size());
-    kernel_.row(x, candidates_, with_candidates);
-    pool_->append(factor_, with_candidates, z_.back(), o_.back());
+}
+
+void LazyGp::append_to_pool(const Point& x, Begun& begun) {
+  if (!pool_) return;
+  if (begun.row.empty()) {
+    begun.with_candidates.resize(candidates_.size());
+    kernel_.row(x, candidates_, begun.with_candidates);
   }
+  pool_->subtract(factor_.row(rows() - 1), begun.row.size(), measured_, begun.with_candidates);
+  pool_->append(factor_, begun.with_candidates, z_.back(), o_.back(), measured_);
 }
 
 void LazyGp::truncate(std::size_t observations) {
@@ -105,6 +123,7 @@ void LazyGp::truncate(std::size_t observations) {
   y_.resize(rows_left);
   z_.resize(rows_left);
   o_.resize(rows_left);
+  measured_ = std::min(measured_, rows_left);
   weights_.clear();
   if (pool_) pool_->truncate(rows_left);
   std::erase_if(changed, [&](std::size_t row) { return row >= rows_left; });

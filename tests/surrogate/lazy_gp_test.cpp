@@ -1,5 +1,6 @@
 #include "surrogate/lazy_gp.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -142,6 +143,40 @@ TEST(LazyGp, AFantasyChangesNoMeanAndLeavesNothingToLearnAtItsPoint) {
   EXPECT_NEAR(process.predict(imagined).mean, there.mean, 1e-9);
   EXPECT_NEAR(process.predict(other).mean, elsewhere.mean, 1e-9);
   EXPECT_LE(process.predict(imagined).variance, process.kernel().parameters().noise);
+}
+
+TEST(LazyGp, FantasiesThatWereBegunBeforeAreTheSameToTheLastBit) {
+  const Features features(numbers(2));
+  Rng rng(10);
+  LazyGp process(features, default_parameters(features)),
+      fresh(features, default_parameters(features));
+  Points candidates = features.empty_points();
+  std::vector<Point> pending;
+  for (int i = 0; i < 30; ++i) {
+    candidates.push_back(random_point(features, rng));
+    pending.push_back(random_point(features, rng));
+  }
+  process.attach(candidates);
+  fresh.attach(candidates);
+  std::vector<LazyGp::Begun> begun(pending.size());
+  for (std::size_t first = 0; first < 20; ++first) {
+    const Point x = random_point(features, rng);
+    for (LazyGp* each : {&process, &fresh}) {
+      each->truncate(first);
+      each->append(x, static_cast<double>(first % 3));
+    }
+    for (std::size_t i = first; i < first + 10; ++i) {
+      process.append_fantasy(pending[i], begun[i]);
+      fresh.append_fantasy(pending[i]);
+    }
+    const std::vector<Prediction> at = process.predict_candidates(),
+                                  as = fresh.predict_candidates();
+    const auto same = [](const Prediction& a, const Prediction& b) {
+      return a.mean == b.mean && a.variance == b.variance;
+    };
+    EXPECT_TRUE(std::ranges::equal(at, as, same)) << first;
+    EXPECT_TRUE(same(process.predict(pending[29]), fresh.predict(pending[29]))) << first;
+  }
 }
 
 TEST(LazyGp, DroppingMergedFantasiesRestoresTheProcess) {
