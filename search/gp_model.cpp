@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 #include "core/hash.h"
@@ -321,9 +322,7 @@ LazyGp GpModel::near(std::size_t output, const Point& x, std::size_t count) cons
   const LazyGp& process = processes_[output];
   const std::size_t rows = process.rows();
   std::vector<std::size_t> left_out;
-  for (std::size_t j = 0; j < size(); ++j) {
-    if (!std::ranges::binary_search(members_, j)) left_out.push_back(j);
-  }
+  std::ranges::set_difference(indices_below(size()), members_, std::back_inserter(left_out));
   std::vector<double> similarities(rows), with_others(size());
   process.kernel().row(x, process.points(), similarities);
   process.kernel().row(x, observed_.points, with_others);

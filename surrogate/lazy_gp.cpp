@@ -8,6 +8,11 @@
 #include "surrogate/arithmetic_impl.h"
 
 namespace detol::inline surrogate {
+namespace {
+
+constexpr std::size_t kSinglePoints = 3;  // that are predicted sooner one by one
+
+}  // namespace
 
 LazyGp::LazyGp(const Features& features, KernelParameters parameters)
     : kernel_(features, std::move(parameters)),
@@ -183,6 +188,11 @@ Prediction LazyGp::predict(const Point& x) const {
 
 std::vector<Prediction> LazyGp::predict(const Points& points) const {
   const std::size_t count = points.size();
+  if (count <= kSinglePoints) {
+    std::vector<Prediction> predictions;
+    for (std::size_t j = 0; j < count; ++j) predictions.push_back(predict(points[j]));
+    return predictions;
+  }
   std::vector<double> v(rows() * count), k(rows());
   for (std::size_t j = 0; j < count; ++j) {
     kernel_.row(points[j], points_, k);

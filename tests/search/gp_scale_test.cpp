@@ -102,6 +102,22 @@ TEST(GpModel, ExpectsOfAPendingTrialItsPrediction) {
   EXPECT_LT(after.variance, before.variance / 2);
 }
 
+TEST(GpModel, FantasiesAreThoseOfTheLastFit) {
+  Told told(40), fresh(40);
+  const Point running = told.features->of(random_trials(square(), 40, 1)[0].genome);
+  const std::vector<Pending> pending = {{.key = 40, .point = &running}};
+  ModelFit fit = told.fit_of_every_third();
+  told.model.use(fit);
+  told.model.fantasize(pending);
+  for (double& length : fit.outputs[0].kernel.lengths) length /= 2;
+  told.model.use(fit);
+  told.model.fantasize(pending);
+  fresh.model.use(fit);
+  fresh.model.fantasize(pending);
+  EXPECT_EQ(told.model.output(0).predict(running).variance,
+            fresh.model.output(0).predict(running).variance);
+}
+
 TEST(GpModel, FantasiesDoNotDependOnWhichCameFirst) {
   Told told(30);
   told.model.use(told.fit_of_every_third());
