@@ -17,9 +17,9 @@ constexpr double kFloor = 0.2;         // every arm's least share of what restar
 
 constexpr int kStalled = 2;               // halvings of the leader's region without an improvement
 constexpr double kStalledShare = 0.5;     // of the restart's, of all proposals
-constexpr double kOwedShare = 0.6;        // the same, where a branch is owed a descent
-constexpr double kClosed = 0.02;          // least share of the gap to the leader that is a success
-constexpr int kLastHalving = 3;           // of a restart's region, at which it ends
+constexpr double kOwedShare = 0.75;       // the same, where a branch is owed a descent
+constexpr double kClosed = 0.05;          // least share of the gap to the leader that is a success
+constexpr int kLastHalving = 2;           // of a restart's region, at which it ends
 constexpr std::size_t kFirstRestart = 8;  // observations
 constexpr std::size_t kMostPeaks = 512;   // the best observations, where a restart may begin
 

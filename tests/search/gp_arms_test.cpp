@@ -144,7 +144,7 @@ TEST(GpArms, WhileTheLeaderImprovesNothingRestarts) {
 TEST(GpArms, ARestartThatDoesNotCloseItsGapEndsAndItsBasinIsNotTriedAgain) {
   Arms arms;
   stall(arms);
-  arms.fail(kRestartArm, 3 * kDimensions, 0.95);
+  arms.fail(kRestartArm, 2 * kDimensions, 0.95);
   ASSERT_TRUE(arms->restart());
   EXPECT_EQ(arms->restart()->best, 9);  // at 0.5 or so; 0.8 is of the basin of 0.9
 }
