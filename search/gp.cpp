@@ -41,6 +41,7 @@
 #include "search/gp_model.h"
 #include "search/gp_options.h"
 #include "search/gp_proposal.h"
+#include "search/gp_refit.h"
 #include "search/gp_sample_proposal.h"
 #include "search/outcome_value.h"
 #include "search/perturb.h"
@@ -69,11 +70,6 @@ struct ToldTrial {
 struct Expected {
   Genome genome;
   Point point;
-};
-
-struct PreparedProcesses final : Refit::Prepared {
-  std::vector<LazyGp> processes;
-  int era = 0;  // Gp::era_ when the job was made; processes of another era are not used
 };
 
 class Gp final : public Searcher {
@@ -133,19 +129,14 @@ class Gp final : public Searcher {
     catch_up();
     if (is_job_out_ || !is_refit_due()) return std::nullopt;
     is_job_out_ = true;
-    return [features = features_, observed = model_.observed(), fits = model_.fits(),
-            candidates = candidate_points_, version = version_ + 1, era = era_,
-            rng = rng_for_refit()] {
-      const ModelFit after = refit(*features, observed, fits, rng);
-      auto prepared = std::make_shared<PreparedProcesses>();
-      prepared->processes = processes_of(*features, observed, after, candidates);
-      prepared->era = era;
-      return Refit{.model = std::string(kName),
-                   .version = version,
-                   .observations = after.observations,
-                   .parameters = to_numbers(after),
-                   .prepared = std::move(prepared)};
-    };
+    return refit_job({.model = kName,
+                      .version = version_ + 1,
+                      .era = era_,
+                      .features = features_,
+                      .observed = model_.observed(),
+                      .before = model_.fits(),
+                      .candidates = candidate_points_,
+                      .rng = rng_for_refit()});
   }
 
   double trust_in_sources() override {
@@ -178,12 +169,8 @@ class Gp final : public Searcher {
     if (sources.empty()) return;
     source_models_ = std::make_shared<const SourceModels>(space_, sources, objectives_.size(),
                                                           rng_.split(hash64("models")).next());
-    for (Genome& genome : best_of_sources(space_, sources))
-      candidates_.push_back(std::move(genome));
-  }
-
-  static double fidelity_of(const Outcome& outcome) {
-    return std::visit([](const auto& o) { return o.fidelity; }, outcome);
+    const std::vector<Genome> best = best_of_sources(space_, sources);
+    candidates_.insert(candidates_.end(), best.begin(), best.end());
   }
 
   // Returns true for a paused trial that is told again after more epochs: its earlier outcome
@@ -285,13 +272,9 @@ class Gp final : public Searcher {
     const std::size_t n = refit_.observations;
     if (n == 0 || n > model_.size()) return;
     is_refit_used_ = true;
-    auto* prepared = dynamic_cast<PreparedProcesses*>(refit_.prepared.get());
-    const bool is_usable = prepared != nullptr && prepared->era == era_;
+    auto processes = take_processes(refit_, era_);
     auto fit = fit_from(refit_.parameters, *features_, model_.observed(), n);
-    if (fit)
-      model_.use(*std::move(fit),
-                 is_usable ? std::move(prepared->processes) : std::vector<LazyGp>());
-    refit_.prepared = nullptr;
+    if (fit) model_.use(*std::move(fit), std::move(processes));
   }
 
   bool is_refit_due() {
@@ -334,7 +317,7 @@ class Gp final : public Searcher {
           GpRestart{arms_->restart()->centre, arms_->region().centre, arms_->branches()});
     }
     const bool is_crowded =
-        pending.size() < pending_.size() + failures().size() && objectives_.size() == 1;
+        pending.size() < pending_.size() + failed_fantasies() && objectives_.size() == 1;
     if (is_crowded && rng.split(hash64("crowded")).chance(kThompsonShare))
       return {id, propose_by_sample(input, rng), std::string(kName)};
     return {id, propose(input, rng), std::string(arm)};
@@ -352,15 +335,15 @@ class Gp final : public Searcher {
     return u < shares.region + shares.restart ? kRestartArm : kGlobalArm;
   }
 
-  // Returns the latest failures, which get fantasies, too, so that their neighbourhood is not
-  // explored again.
+  // The latest failures get fantasies, too, so that their neighbourhood is not explored again.
   std::vector<Pending> failures() const {
     std::vector<Pending> failures;
-    const std::size_t skipped = failed_.size() - std::min(failed_.size(), kMostFailures);
-    for (std::size_t i = skipped; i < failed_.size(); ++i)
+    for (std::size_t i = failed_.size() - failed_fantasies(); i < failed_.size(); ++i)
       failures.push_back({~static_cast<std::uint64_t>(i), &failed_points_[i]});
     return failures;
   }
+
+  std::size_t failed_fantasies() const { return std::min(failed_.size(), kMostFailures); }
 
   // Returns the trials that get fantasies: the pending ones, or the latest of them if there are
   // more than can be afforded; then at least half as many, so that not every new one drops the

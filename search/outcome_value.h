@@ -32,4 +32,8 @@ inline Losses losses_of(const Outcome& outcome, std::span<const Objective> objec
   return losses;
 }
 
+inline double fidelity_of(const Outcome& outcome) {
+  return std::visit([](const auto& o) { return o.fidelity; }, outcome);
+}
+
 }  // namespace detol::inline search
