@@ -95,7 +95,7 @@ Result<Checkpoint> scored_checkpoint(const OpenStudy& study, const Scored& score
 Result<StudyConfig> config_of(const OpenStudy& study) {
   DETOL_ASSIGN(StudyConfig config, load_study_config(study.record.config, study.record.name));
   if (config.trains()) return config;
-  return fail(ErrorCode::kEmpty, fmt::format("study {} scores a {}; there is no network to export",
+  return fail(ErrorCode::kEmpty, fmt::format("study {} scores a {} and trains no network",
                                              study.record.name, config.scorer()));
 }
 
