@@ -329,8 +329,7 @@ class Gp final : public Searcher {
   // Returns the arm of a proposal, drawn by `u` in [0, 1).
   std::string_view arm_for(double u) const {
     if (model_.has_prior(0)) return kGlobalArm;
-    GpArms::Shares shares = arms_->shares();
-    if (!is_alone()) shares = {shares.region / (1 - shares.restart), 0};
+    const GpArms::Shares shares = arms_->shares(is_alone());
     if (u < shares.region) return kRegionArm;
     return u < shares.region + shares.restart ? kRestartArm : kGlobalArm;
   }

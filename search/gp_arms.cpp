@@ -67,7 +67,7 @@ void GpArms::tell_restart(std::size_t observation) {
 
 // A restart that finds a better basin leads from now on; the descent of the leader before is over.
 void GpArms::lead(std::size_t observation, bool by_restart) {
-  if (by_restart && !is_near(kBasinRadius, observation, region_.centre)) {
+  if (by_restart && !is_near(observation, region_.centre)) {
     const TrustRegion before = region_;
     region_ = *restart_;
     region_.halvings = 0;
@@ -130,24 +130,23 @@ int GpArms::descents_in_branch_of(std::size_t observation) const {
 
 bool GpArms::is_peak(std::size_t observation) const {
   for (std::size_t i = 0; i < observations_.size(); ++i) {
-    if (observations_[i].outcome < observations_[observation].outcome &&
-        is_near(kBasinRadius, observation, i))
+    if (observations_[i].outcome < observations_[observation].outcome && is_near(observation, i))
       return false;
   }
   return true;
 }
 
-bool GpArms::is_near(double radius, std::size_t a, std::size_t b) const {
-  return is_within(radius, space_, observations_[a].genome, observations_[b].genome);
+bool GpArms::is_near(std::size_t a, std::size_t b) const {
+  return is_within(kBasinRadius, space_, observations_[a].genome, observations_[b].genome);
 }
 
 bool GpArms::is_stalled() const {
   return is_owed_ || region_.halvings >= kStalled;
 }
 
-GpArms::Shares GpArms::shares() const {
+GpArms::Shares GpArms::shares(bool may_restart) const {
   double restart = 0;
-  if (restart_ && is_stalled()) restart = is_owed_ ? kOwedShare : kStalledShare;
+  if (may_restart && restart_ && is_stalled()) restart = is_owed_ ? kOwedShare : kStalledShare;
   const double region = prior_ * local_.rate(), global = (1 - prior_) * global_.rate();
   if (!(region + global > 0)) return {prior_ * (1 - restart), restart};
   const double least = std::min({kFloor, prior_, 1 - prior_});

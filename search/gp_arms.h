@@ -14,7 +14,7 @@
 // best. `restart` gets half of the proposals while the leader is stalled: its region was halved
 // kStalled times since anything improved. So a search that polishes a local optimum looks for
 // another one; Hartmann6 stayed in its second optimum in 13 of 30 runs of 200 evaluations without
-// restarts, and in 0 of 40 with them. In a space with branches every branch is owed one descent
+// restarts, and in 1 of 40 with them. In a space with branches every branch is owed one descent
 // from the start, as a few points say little about the optimum of a branch.
 
 #include <cstddef>
@@ -57,7 +57,7 @@ class GpArms {
   struct Shares {
     double region = 0, restart = 0;
   };
-  Shares shares() const;
+  Shares shares(bool may_restart = true) const;
 
   bool is_stalled() const;  // the leader no longer improves, or a branch is owed a descent
   const TrustRegion& region() const { return region_; }
@@ -81,7 +81,7 @@ class GpArms {
   void end_descent(std::size_t centre);
   std::optional<TrustRegion> next_restart();
   bool is_peak(std::size_t observation) const;
-  bool is_near(double radius, std::size_t a, std::size_t b) const;
+  bool is_near(std::size_t a, std::size_t b) const;
   int descents_in_branch_of(std::size_t observation) const;
 
   const Space& space_;
