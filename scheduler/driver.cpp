@@ -37,7 +37,7 @@ AskSettings asks_of(const DriverParts& parts) {
 Driver::Driver(DriverParts parts)
     : parts_(std::move(parts)),
       consumption_(parts_.budget),
-      state_(parts_.config.space, parts_.config.objectives),
+      state_(parts_.config.space, parts_.config.objectives, parts_.config.metric_constraints),
       refitter_(parts_.searcher, parts_.refits, [&pool = parts_.pool] { pool.wake(); }),
       proposals_(parts_.searcher, parts_.clock, asks_of(parts_)),
       report_metrics_(parts_.config),

@@ -64,7 +64,7 @@ void Driver::inform(const event::Reported& reported) {
 void Driver::inform(const event::Told& told) {
   const TrialRecord& trial = *state_.find(told.trial);
   if (told.reason.cause != EndCause::kSameTrial) equal_in_row_ = 0;
-  if (state_.teaches(told)) proposals_.tell(trial.trial, told.outcome);
+  if (state_.teaches(told)) proposals_.tell(trial.trial, *trial.outcome);
   refitter_.retry_failed_job();
   const bool is_paused =
       told.reason.cause == EndCause::kPruner && told.reason.detail == parts_.config.pruner.name;

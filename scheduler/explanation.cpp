@@ -44,7 +44,7 @@ Result<WhyProposed> why_proposed(const StudyConfig& config, std::span<const Even
   DETOL_ASSIGN(const auto searcher, searcher_of(config, {.sources = std::move(sources)}));
   const std::span<const Event> before = events.first(proposed->place);
   const std::size_t known = known_to_searcher(before, proposed->asked->behind);
-  StudyState state(config.space, config.objectives);
+  StudyState state(config.space, config.objectives, config.metric_constraints);
   std::set<TrialId> pending;
   WhyProposed why{.proposer = proposed->asked->proposer};
   for (std::size_t i = 0; i <= before.size(); ++i) {
@@ -58,7 +58,8 @@ Result<WhyProposed> why_proposed(const StudyConfig& config, std::span<const Even
     if (i >= known) continue;
     if (const auto* told = std::get_if<event::Told>(&event)) {
       if (!state.teaches(*told)) continue;
-      searcher->tell(state.find(told->trial)->trial, told->outcome);
+      const TrialRecord& record = *state.find(told->trial);
+      searcher->tell(record.trial, *record.outcome);
       pending.erase(told->trial);
       ++why.told;
     }

@@ -94,6 +94,7 @@ Result<std::unique_ptr<Searcher>> searcher_of(const StudyConfig& config, Searche
                         .objectives = config.objectives,
                         .options = config.algorithm.options,
                         .sources = std::move(inputs.sources),
+                        .constraints = config.metric_constraints.size(),
                         .preserves = std::move(inputs.preserves)});
 }
 

@@ -171,9 +171,13 @@ void StudyState::take_values(TrialRecord& trial, const event::Reported& reported
   trial.best_epoch = reported.epochs();
   trial.values.assign(objectives_.size(), std::numeric_limits<double>::quiet_NaN());
   trial.breaks_constraints = false;
+  trial.excesses.assign(constraints_.size(), std::numeric_limits<double>::infinity());
   for (const auto& [name, value] : reported.metrics) {
     for (std::size_t i = 0; i < objectives_.size(); ++i) {
       if (name == objectives_[i].metric) trial.values[i] = value;
+    }
+    for (std::size_t i = 0; i < constraints_.size(); ++i) {
+      if (name == constraints_[i].metric) trial.excesses[i] = excess_of(constraints_[i], value);
     }
     if (name == kViolationMetric) trial.breaks_constraints = value != 0;
   }
@@ -186,6 +190,12 @@ Result<void> StudyState::on(const event::Told& told) {
   trial->failure = cause_of(told.outcome);
   trial->reason = told.reason;
   trial->outcome = told.outcome;
+  const EndReason& reason = told.reason;
+  const bool is_answered = reason.cause == EndCause::kSameTrial && reason.detail.empty();
+  if (is_answered && reason.same_as < trials_.size())
+    trial->excesses = trials_[reason.same_as].excesses;
+  if (auto* measured = std::get_if<Measured>(&*trial->outcome))
+    measured->excesses = trial->excesses;
   close(*trial);
   trial->unreported_s = std::max(trial->unreported_s, told.unreported_s);
   count(*trial, +1);

@@ -16,6 +16,7 @@
 #include "core/result.h"
 #include "encodings/space/space.h"
 #include "encodings/space/trial.h"
+#include "encodings/study/metric_constraint.h"
 #include "knowledge/ledger.h"
 #include "scheduler/budget.h"
 #include "trainer/reports/algorithm_choices.h"
@@ -26,11 +27,12 @@ namespace detol::inline scheduler {
 struct TrialRecord {
   Trial trial;
   TrialState state = TrialState::kWaiting;
-  int attempt = 0;             // the current or the last one; 0: never started
-  double epochs = 0;           // acknowledged; a fraction after an early report
-  double epochs_before = 0;    // acknowledged before this attempt
-  double best_epoch = 0;       // of the best report so far (event::Reported::is_best)
-  std::vector<double> values;  // one per objective, of the best report
+  int attempt = 0;               // the current or the last one; 0: never started
+  double epochs = 0;             // acknowledged; a fraction after an early report
+  double epochs_before = 0;      // acknowledged before this attempt
+  double best_epoch = 0;         // of the best report so far (event::Reported::is_best)
+  std::vector<double> values;    // one per objective, of the best report
+  std::vector<double> excesses;  // one per constraint, likewise; as Measured::excesses
   double work = 0;
   double train_s = 0;       // wall time of its acknowledged epochs
   double unreported_s = 0;  // device time spent on the next epoch by attempts that were suspended
@@ -45,15 +47,18 @@ struct TrialRecord {
   std::optional<Cause> failure;
   EndReason reason;      // once the trial is over
   std::string identity;  // equal for trials that would train the same network the same way
-  std::optional<Outcome> outcome;
+  std::optional<Outcome> outcome;  // with the excesses, which the ledger's outcome lacks
 
   bool is_over() const { return state >= TrialState::kComplete; }
 };
 
 class StudyState {
  public:
-  StudyState(Space space, std::vector<Objective> objectives)
-      : space_(std::move(space)), objectives_(std::move(objectives)) {}
+  StudyState(Space space, std::vector<Objective> objectives,
+             std::vector<MetricConstraint> constraints = {})
+      : space_(std::move(space)),
+        objectives_(std::move(objectives)),
+        constraints_(std::move(constraints)) {}
 
   // Applies one event. Errors (kStorage): the event does not fit the study; the message names the
   // trial.
@@ -136,6 +141,7 @@ class StudyState {
 
   Space space_;
   std::vector<Objective> objectives_;
+  std::vector<MetricConstraint> constraints_;
   std::vector<TrialRecord> trials_;
   std::unordered_map<std::string, TrialId> answers_;         // by identity
   std::unordered_map<std::string, int> measurements_;        // by identity

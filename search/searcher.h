@@ -63,6 +63,7 @@ struct Explanation {
   // What the searcher maximises, on the scale of its model: the logarithm of the expected
   // improvement, or what its options say.
   double acquisition = 0;
+  std::optional<double> feasibility = {};  // probability that all constraints are kept
 };
 
 class Searcher {
@@ -117,6 +118,7 @@ struct SearcherSettings {
   std::vector<Objective> objectives;           // at least one
   std::map<std::string, std::string> options;  // {"population", "32"}: the algorithm's own settings
   std::vector<Source> sources = {};            // earlier studies; those that do not fit are ignored
+  std::size_t constraints = 0;  // of Measured::excesses; a trial that exceeds one is never the best
   // Returns whether a child begins with all that its parent has learned; null: none does. Searchers
   // that mutate prefer such children.
   std::function<bool(const Genome& parent, const Genome& child)> preserves = nullptr;

@@ -64,6 +64,9 @@ struct Measured {
   double fidelity = 0;         // epochs trained
   double work = 0;             // forward FLOPs x images trained; never seconds
   bool stopped_early = false;
+  // One per constraint of the study: by how much its bound is exceeded, as a share of the bound;
+  // <= 0: it is kept. Empty: not known.
+  std::vector<double> excesses = {};
 };
 
 enum class Cause { kDiverged, kOutOfMemory, kTooLarge, kTimeout, kCrashed, kInvalid };

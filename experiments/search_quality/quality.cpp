@@ -14,6 +14,7 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
+#include <limits>
 
 #include "core/table.h"
 #include "encodings/study/study_config.h"
@@ -46,12 +47,17 @@ std::optional<BenchmarkFunction> exact_function(const StudyConfig& config) {
   return find_row(formulas(), function.name)->make(function);
 }
 
-// Prints the best value by the study's objective, and what else is known of its trial: the metric
-// reported with it that is no objective, or its value without noise.
+// Prints the best value by the study's objective, infinite while no trial keeps its constraints,
+// and what else is known of its trial: the metric reported with it that is no objective, or its
+// value without noise.
 class Trace final : public Observer {
  public:
   Trace(const StudyConfig& config, VirtualClock& clock)
-      : config_(config), clock_(clock), exact_(exact_function(config)) {}
+      : config_(config), clock_(clock), exact_(exact_function(config)) {
+    constexpr double kWorst = std::numeric_limits<double>::infinity();
+    const bool minimizes = config.objectives.front().direction == Direction::kMinimize;
+    best_ = other_ = minimizes ? kWorst : -kWorst;
+  }
 
   void happened(const Event& event, const StudyState& state) override {
     const auto* reported = std::get_if<event::Reported>(&event);
@@ -62,9 +68,9 @@ class Trace final : public Observer {
     if (exact_) measured_.push_back({reported->trial, record.trial.genome, value});
     const bool is_point = exact_ && std::ranges::find(kPoints, evaluations_) != kPoints.end();
     const Direction direction = config_.objectives.front().direction;
-    const bool is_best = evaluations_ == 1 || is_better(direction, value, best_);
+    const bool is_best = !record.breaks_constraints && is_better(direction, value, best_);
     if (is_best) see_best(*reported, record);
-    if (is_best || is_point) print();
+    if (is_best || is_point || evaluations_ == 1) print();
   }
 
   void print() const {
@@ -110,10 +116,12 @@ Result<void> search(const StudyConfig& config, const Run& run, Evaluator& evalua
                                                           .config = config.text,
                                                           .budget = config.budget,
                                                           .objectives = config.objectives}));
-  DETOL_ASSIGN(const auto searcher, make_searcher(config.algorithm.name, config.space,
-                                                  {.seed = config.seed,
-                                                   .objectives = config.objectives,
-                                                   .options = config.algorithm.options}));
+  DETOL_ASSIGN(const auto searcher,
+               make_searcher(config.algorithm.name, config.space,
+                             {.seed = config.seed,
+                              .objectives = config.objectives,
+                              .options = config.algorithm.options,
+                              .constraints = config.metric_constraints.size()}));
   DETOL_ASSIGN(const auto pruner, make_pruner("none", {.max_epochs = 1, .options = {}}));
   DETOL_ASSIGN(const Budget budget, parse_budget(fmt::format("{}trials", run.evaluations)));
   VirtualClock clock;

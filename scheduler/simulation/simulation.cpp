@@ -221,7 +221,8 @@ Result<SimulationReport> simulate(const SimulationSettings& given) {
   DETOL_ASSIGN(const auto inner, make_searcher(config.algorithm.name, config.space,
                                                {.seed = config.seed,
                                                 .objectives = config.objectives,
-                                                .options = config.algorithm.options}));
+                                                .options = config.algorithm.options,
+                                                .constraints = config.metric_constraints.size()}));
   const AskTimes ask_times = settings.ask_times.value_or(AskTimes::of(config.algorithm.name));
   MeasuredSearcher searcher(*inner);
   DETOL_ASSIGN(const auto fallback, make_fallback(config.space, config.objectives, config.seed));

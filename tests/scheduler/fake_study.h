@@ -262,7 +262,7 @@ struct FakeStudy {
   Result<void> replay() {
     config.max_epochs = epochs;
     pool.early_reports = config.early_reports;
-    searcher = fresh_searcher();
+    searcher = wrapped(fresh_searcher());
     pruner = make_pruner(config.pruner.name, pruner_settings_of(config)).value();
     driver = std::make_unique<Driver>(DriverParts{
         .config = config,
@@ -299,7 +299,10 @@ struct FakeStudy {
     if (config.algorithm.name == kFakeModel.name)
       return std::make_unique<FakeModel>(config.space, config.seed, "fake_model", fit_work);
     return make_searcher(config.algorithm.name, config.space,
-                         {.seed = config.seed, .objectives = config.objectives, .options = {}})
+                         {.seed = config.seed,
+                          .objectives = config.objectives,
+                          .options = {},
+                          .constraints = config.metric_constraints.size()})
         .value();
   }
 
@@ -351,6 +354,10 @@ struct FakeStudy {
   std::vector<RunRequest> waiting_requests;
   std::function<std::vector<RunRequest>()> requests;  // null: those that wait
   std::vector<Observer*> observers;
+
+  // Decorates the searcher.
+  std::function<std::unique_ptr<Searcher>(std::unique_ptr<Searcher>)> wrapped =
+      [](std::unique_ptr<Searcher> searcher) { return searcher; };
 
   VirtualClock clock;
   MemoryLedger ledger;
