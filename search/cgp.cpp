@@ -77,7 +77,7 @@ class Cgp final : public Searcher {
 
   void tell(const Trial& trial, const Outcome& outcome) override {
     known_.insert(space_.identity(trial.genome));
-    if (!told_.tell(trial.id, {trial.genome, first_value(outcome)})) return;
+    if (!told_.tell(trial.id, {trial.genome, ranked_loss(outcome, direction_)})) return;
     parent_.reset();
     measured_ = 0;
   }
@@ -85,15 +85,15 @@ class Cgp final : public Searcher {
  private:
   struct Individual {
     Genome genome;
-    double value;  // NaN: nothing was measured
+    RankedLoss loss;
   };
 
   // Makes the trial that was told at `place` the parent if it is no worse.
   void compare(std::size_t place) {
-    const double value = told_[place].value;
-    if (value != value) return;
+    const RankedLoss& loss = told_[place].loss;
+    if (!loss.is_measured()) return;
     ++measured_;
-    if (!parent_ || !is_better(direction_, told_[*parent_].value, value)) parent_ = place;
+    if (!parent_ || !(told_[*parent_].loss < loss)) parent_ = place;
   }
 
   Genome propose(Rng rng) const {

@@ -84,25 +84,25 @@ class Evolution final : public Searcher {
 
   void tell(const Trial& trial, const Outcome& outcome) override {
     known_.insert(space_.identity(trial.genome));
-    const double value = first_value(outcome);
+    const RankedLoss loss = ranked_loss(outcome, direction_);
     const auto earlier = std::ranges::find(
         population_, trial.id, [](const Individual& individual) { return individual.trial.id; });
-    if (value != value) {
+    if (!loss.is_measured()) {
       if (earlier != population_.end()) population_.erase(earlier);
       return;
     }
     if (earlier != population_.end()) {
-      *earlier = {trial, value};
+      *earlier = {trial, loss};
       return;
     }
-    population_.push_back({trial, value});
+    population_.push_back({trial, loss});
     if (population_.size() > options_.population) population_.pop_front();
   }
 
  private:
   struct Individual {
     Trial trial;
-    double value;  // finite or infinite, never NaN
+    RankedLoss loss;
   };
 
   Trial propose(TrialId id) const {
@@ -131,7 +131,7 @@ class Evolution final : public Searcher {
     const Individual* best = &population_[rng.below(population_.size())];
     for (std::int64_t i = 1; i < options_.sample; ++i) {
       const Individual& drawn = population_[rng.below(population_.size())];
-      if (is_better(direction_, drawn.value, best->value)) best = &drawn;
+      if (drawn.loss < best->loss) best = &drawn;
     }
     return best->trial;
   }

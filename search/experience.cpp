@@ -1,6 +1,5 @@
 #include "search/experience.h"
 
-#include <limits>
 #include <numeric>
 
 #include "core/hash.h"
@@ -16,7 +15,7 @@ constexpr std::size_t kBestTrials = 50;  // of a source, that are replayed
 }  // namespace
 
 std::optional<std::size_t> Experience::tell(const Trial& trial, const Outcome& outcome) {
-  const double loss = loss_of(outcome);
+  const RankedLoss loss = ranked_loss(outcome, direction_);
   const auto [place, is_new] = places_.try_emplace(trial.id, episodes_.size());
   if (is_new) {
     episodes_.push_back({space_.identity(trial.genome), decisions_.read(trial.genome), loss});
@@ -42,8 +41,10 @@ std::vector<Episode> Experience::of_sources(const SearcherSettings& settings) co
     }
     for (std::size_t place : places) {
       const Genome& genome = source.trials[place].genome;
-      episodes.push_back({space_.identity(genome), decisions_.read(genome),
-                          static_cast<double>(place) / static_cast<double>(count)});
+      episodes.push_back(
+          {space_.identity(genome),
+           decisions_.read(genome),
+           {.violation = 0, .loss = static_cast<double>(place) / static_cast<double>(count)}});
     }
   }
   rng.shuffle(std::span(episodes));
@@ -54,15 +55,6 @@ Genome Experience::unseen(const std::function<Genome()>& sample, Rng& rng) const
   Genome genome = sample();
   for (int i = 0; i < kMostSamples && is_known(genome); ++i) genome = sample();
   return mutated_until_unseen(space_, std::move(genome), known_, rng);
-}
-
-double Experience::loss_of(const Outcome& outcome) const {
-  constexpr double kWorst = std::numeric_limits<double>::infinity();
-  const auto* measured = std::get_if<Measured>(&outcome);
-  if (measured == nullptr || measured->values.empty()) return kWorst;
-  const double value = measured->values.front();
-  if (value != value) return kWorst;
-  return direction_ == Direction::kMinimize ? value : -value;
 }
 
 }  // namespace detol::inline search

@@ -18,6 +18,7 @@
 #include "encodings/space/space.h"
 #include "encodings/space/trial.h"
 #include "search/decisions.h"
+#include "search/outcome_value.h"
 #include "search/searcher.h"
 
 namespace detol::inline search {
@@ -25,7 +26,7 @@ namespace detol::inline search {
 struct Episode {
   std::uint64_t identity;  // of the candidate
   std::vector<Decision> decisions;
-  double loss;  // less is better; infinity: failed, or not a number
+  RankedLoss loss;
 };
 
 class Experience {
@@ -43,7 +44,7 @@ class Experience {
   const std::vector<Episode>& episodes() const { return episodes_; }
 
   // Returns the best trials of each source, and as many others, as episodes in random order. Their
-  // losses are the shares of the source's trials that are better.
+  // losses are the shares of the source's trials that are better, all without a violation.
   std::vector<Episode> of_sources(const SearcherSettings& settings) const;
   const Decisions& decisions() const { return decisions_; }
 
@@ -52,7 +53,6 @@ class Experience {
   Genome unseen(const std::function<Genome()>& sample, Rng& rng) const;
 
  private:
-  double loss_of(const Outcome& outcome) const;
   bool is_known(const Genome& genome) const { return known_.contains(space_.identity(genome)); }
 
   const Space space_;

@@ -65,21 +65,20 @@ class Genetic final : public Searcher {
 
   void tell(const Trial& trial, const Outcome& outcome) override {
     known_.insert(space_.identity(trial.genome));
-    if (told_.tell(trial.id, {trial.genome, first_value(outcome)})) population_.clear();
+    if (told_.tell(trial.id, {trial.genome, ranked_loss(outcome, direction_)})) population_.clear();
   }
 
  private:
   struct Individual {
     Genome genome;
-    double value;
+    RankedLoss loss;
   };
 
   // Keeps population_ sorted, the best first, and no larger than the option.
   void join(const Individual& told) {
-    if (told.value != told.value) return;
-    const auto at = std::ranges::find_if(population_, [&](const Individual& individual) {
-      return !is_better(direction_, individual.value, told.value);
-    });
+    if (!told.loss.is_measured()) return;
+    const auto at = std::ranges::find_if(
+        population_, [&](const Individual& individual) { return !(individual.loss < told.loss); });
     population_.insert(at, told);
     if (population_.size() > options_.population) population_.pop_back();
   }

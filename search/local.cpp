@@ -64,8 +64,12 @@ struct LocalOptions {
 struct EvaluatedGenome {
   Genome genome;
   std::uint64_t identity;
-  double value;
+  RankedLoss loss;
 };
+
+bool is_better(const EvaluatedGenome& a, const EvaluatedGenome& b) {
+  return a.loss < b.loss;
+}
 
 struct Neighbour {
   Genome genome;
@@ -128,12 +132,13 @@ class Local final : public Searcher {
   void expect(const Trial& trial) override { taken_.insert(space_.identity(trial.genome)); }
 
   void tell(const Trial& trial, const Outcome& outcome) override {
-    const EvaluatedGenome told{trial.genome, space_.identity(trial.genome), first_value(outcome)};
+    const EvaluatedGenome told{trial.genome, space_.identity(trial.genome),
+                               ranked_loss(outcome, direction_)};
     taken_.insert(told.identity);
     if (!history_.tell(trial.id, told)) return;
     climb_.reset();
     starts_.clear();
-    values_.clear();
+    losses_.clear();
   }
 
  private:
@@ -165,7 +170,7 @@ class Local final : public Searcher {
 
   // Learns trial number `count` of those that were told.
   void learn(const EvaluatedGenome& told, std::size_t count) {
-    values_[told.identity] = told.value;
+    losses_[told.identity] = told.loss;
     if (!climb_) {
       start_with(told, count);
     } else if (is_better(told, climb_->top)) {
@@ -176,12 +181,10 @@ class Local final : public Searcher {
   }
 
   void start_with(const EvaluatedGenome& told, std::size_t count) {
-    if (told.value != told.value) return;
+    if (!told.loss.is_measured()) return;
     starts_.push_back(told);
     if (starts_.size() < options_.startup) return;
-    const EvaluatedGenome top = *std::ranges::min_element(
-        starts_,
-        [&](const EvaluatedGenome& a, const EvaluatedGenome& b) { return is_better(a, b); });
+    const EvaluatedGenome top = *std::ranges::min_element(starts_, is_better);
     starts_.clear();
     stand_on({.top = top, .step = options_.step, .told_before = count});
   }
@@ -234,7 +237,7 @@ class Local final : public Searcher {
     for (Neighbour& neighbour : neighbours_of(climb)) {
       if (neighbour.identity == climb.top.identity || climb.place.contains(neighbour.identity))
         continue;
-      if (const auto known = values_.find(neighbour.identity); known != values_.end()) {
+      if (const auto known = losses_.find(neighbour.identity); known != losses_.end()) {
         const EvaluatedGenome told{neighbour.genome, neighbour.identity, known->second};
         if (is_better(told, best.value_or(climb.top))) best = told;
         continue;
@@ -288,19 +291,15 @@ class Local final : public Searcher {
     add(stepped(domain, code, -std::abs(rng.normal()) * climb.step), 0);
   }
 
-  bool is_better(const EvaluatedGenome& a, const EvaluatedGenome& b) const {
-    return detol::is_better(direction_, a.value, b.value);
-  }
-
   const Space space_;
   const Rng rng_;
   const Direction direction_;
   const LocalOptions options_;
   History<EvaluatedGenome> history_;
-  std::unordered_map<std::uint64_t, double> values_;  // told, by identity
-  std::unordered_set<std::uint64_t> taken_;           // identities of what was told or expected
-  std::vector<EvaluatedGenome> starts_;               // since the last climb ended
-  std::optional<Climb> climb_;                        // nullopt: collecting starts
+  std::unordered_map<std::uint64_t, RankedLoss> losses_;  // told, by identity
+  std::unordered_set<std::uint64_t> taken_;               // identities of what was told or expected
+  std::vector<EvaluatedGenome> starts_;                   // since the last climb ended
+  std::optional<Climb> climb_;                            // nullopt: collecting starts
 };
 
 }  // namespace

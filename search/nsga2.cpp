@@ -60,7 +60,7 @@ struct Nsga2Options {
 
 struct Nsga2Individual {
   Genome genome;
-  Losses losses;  // empty: infeasible
+  RankedLosses losses;  // empty: failed
   std::size_t front = 0;
   double crowding_distance = 0;
 };
@@ -99,7 +99,7 @@ void sort_into_fronts(std::vector<Nsga2Individual>& population) {
 // Adds the crowding distances along one objective within one front.
 void add_crowding_distances(std::vector<Nsga2Individual*>& front, std::size_t objective) {
   const auto loss = [&](const Nsga2Individual* individual) {
-    return individual->losses[objective];
+    return individual->losses.losses[objective];
   };
   std::ranges::stable_sort(front, {}, loss);
   const double width = loss(front.back()) - loss(front.front());
@@ -142,8 +142,8 @@ class Nsga2 final : public Searcher {
 
   void tell(const Trial& trial, const Outcome& outcome) override {
     known_.insert(space_.identity(trial.genome));
-    const bool is_wrong =
-        told_.tell(trial.id, {.genome = trial.genome, .losses = losses_of(outcome, objectives_)});
+    const bool is_wrong = told_.tell(
+        trial.id, {.genome = trial.genome, .losses = ranked_losses(outcome, objectives_)});
     if (is_wrong) population_.clear();
   }
 

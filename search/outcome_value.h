@@ -1,7 +1,13 @@
 #pragma once
 
-// Reads values from outcomes.
+// Reads what trials are compared by from outcomes. Where a study has constraints, a trial that
+// keeps them is better than one that does not, and of two that do not, the one that exceeds them by
+// less in total; else the objectives decide (Deb, 2000, "An Efficient Constraint Handling Method
+// for Genetic Algorithms", Computer Methods in Applied Mechanics and Engineering 186). Constraints
+// of which nothing is known count as kept.
 
+#include <algorithm>
+#include <compare>
 #include <limits>
 #include <span>
 
@@ -10,12 +16,35 @@
 
 namespace detol::inline search {
 
-// Returns the value of the first objective; NaN if nothing was measured.
-inline double first_value(const Outcome& outcome) {
-  const auto* measured = std::get_if<Measured>(&outcome);
-  if (measured == nullptr || measured->values.empty())
-    return std::numeric_limits<double>::quiet_NaN();
-  return measured->values.front();
+// Returns the sum of what exceeds the bounds; 0: all constraints are kept.
+inline double violation_of(std::span<const double> excesses) {
+  double sum = 0;
+  for (double excess : excesses) sum += excess > 0 ? excess : 0;
+  return sum;
+}
+
+// RankedLoss: the loss of the first objective, after the violation. What was not measured is worse
+// than everything.
+struct RankedLoss {
+  double violation = std::numeric_limits<double>::infinity();
+  double loss = std::numeric_limits<double>::infinity();  // less is better; never NaN
+
+  bool is_measured() const { return *this != RankedLoss(); }
+  friend auto operator<=>(const RankedLoss& a, const RankedLoss& b) = default;
+};
+
+// RankedLosses: the same of several objectives.
+struct RankedLosses {
+  Losses losses = {};  // less is better, none is NaN; empty: not measured
+  double violation = 0;
+
+  bool empty() const { return losses.empty(); }
+};
+
+// REQUIRES: both are measured.
+inline bool dominates(const RankedLosses& a, const RankedLosses& b) {
+  return a.violation != b.violation ? a.violation < b.violation
+                                    : surrogate::dominates(a.losses, b.losses);
 }
 
 // Returns the values of all objectives as losses to minimise; empty if one of them is missing or
@@ -30,6 +59,22 @@ inline Losses losses_of(const Outcome& outcome, std::span<const Objective> objec
     losses.push_back(objectives[i].direction == Direction::kMinimize ? value : -value);
   }
   return losses;
+}
+
+inline RankedLosses ranked_losses(const Outcome& outcome, std::span<const Objective> objectives) {
+  RankedLosses ranked{.losses = losses_of(outcome, objectives)};
+  if (!ranked.empty()) ranked.violation = violation_of(std::get<Measured>(outcome).excesses);
+  return ranked;
+}
+
+// Reads the first objective alone.
+inline RankedLoss ranked_loss(const Outcome& outcome, Direction direction) {
+  const auto* measured = std::get_if<Measured>(&outcome);
+  if (measured == nullptr || measured->values.empty()) return {};
+  const double value = measured->values.front();
+  if (value != value) return {};
+  return {.violation = violation_of(measured->excesses),
+          .loss = direction == Direction::kMinimize ? value : -value};
 }
 
 inline double fidelity_of(const Outcome& outcome) {

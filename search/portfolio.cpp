@@ -80,8 +80,8 @@ struct Member {
 
 // Record: what a told trial counts for in its proposer's account.
 struct Record {
-  std::size_t member = 0;  // equal to the number of members for an outside trial
-  Losses losses = {};      // one per objective; empty: nothing was measured
+  std::size_t member = 0;    // equal to the number of members for an outside trial
+  RankedLosses losses = {};  // empty: nothing was measured
   double work = 0;
   bool is_repeat = false;  // its candidate was told before
 };
@@ -261,7 +261,7 @@ class Portfolio final : public Searcher {
   void record(const Trial& trial, const Outcome& outcome, Record& record) const {
     const auto proposer = std::ranges::find(members_, first_word(trial.proposer), &Member::name);
     record.member = static_cast<std::size_t>(proposer - members_.begin());
-    record.losses = losses_of(outcome, objectives_);
+    record.losses = ranked_losses(outcome, objectives_);
     record.work = std::visit([](const auto& o) { return o.work; }, outcome);
     if (record.is_repeat) record.work = 0;
   }

@@ -91,8 +91,8 @@ struct Step {
 };
 
 struct QTable {
-  std::vector<double> q;       // the rows of all states
-  std::vector<double> losses;  // losses of all told trials, the best first
+  std::vector<double> q;           // the rows of all states
+  std::vector<RankedLoss> losses;  // losses of all told trials, the best first
 };
 
 class QLearning final : public Searcher {
@@ -185,7 +185,7 @@ class QLearning final : public Searcher {
   }
 
   void join(QTable& table, std::size_t place) const {
-    const double loss = experience_.episodes()[place].loss;
+    const RankedLoss& loss = experience_.episodes()[place].loss;
     table.losses.insert(std::ranges::upper_bound(table.losses, loss), loss);
   }
 
@@ -195,7 +195,7 @@ class QLearning final : public Searcher {
     Rng rng = rng_.split(hash64("replays of sources"));
     for (std::size_t i = 0; i < kSourceReplays; ++i) {
       const std::size_t place = rng.below(source_episodes_.size());
-      learn(table, source_steps_[place], 1 - source_episodes_[place].loss);
+      learn(table, source_steps_[place], 1 - source_episodes_[place].loss.loss);
     }
   }
 
@@ -221,8 +221,8 @@ class QLearning final : public Searcher {
   }
 
   // Returns the share of all told trials that were worse, plus half the share of equal ones.
-  static double reward_of(const QTable& table, double loss) {
-    if (loss == std::numeric_limits<double>::infinity()) return 0;
+  static double reward_of(const QTable& table, const RankedLoss& loss) {
+    if (loss.loss == std::numeric_limits<double>::infinity()) return 0;
     const auto [equal, worse] = std::equal_range(table.losses.begin(), table.losses.end(), loss);
     const auto count =
         static_cast<double>(table.losses.end() - worse) + static_cast<double>(worse - equal) / 2;

@@ -134,7 +134,7 @@ class Reinforce final : public Searcher {
     const std::size_t to = std::min(source_episodes_.size(), from + options_.batch);
     for (std::size_t i = from; i < to; ++i) {
       const Episode& episode = source_episodes_[i];
-      trajectories.push_back({episode.decisions, 1 - 2 * episode.loss});
+      trajectories.push_back({episode.decisions, 1 - 2 * episode.loss.loss});
     }
     state.controller.update(trajectories, options_.epochs, options_.ppo);
   }
@@ -167,7 +167,7 @@ class Reinforce final : public Searcher {
   // outcome.
   void join(std::vector<std::size_t>& elite, std::size_t place) const {
     const std::vector<Episode>& told = experience_.episodes();
-    if (told[place].loss == std::numeric_limits<double>::infinity()) return;
+    if (told[place].loss.loss == std::numeric_limits<double>::infinity()) return;
     const auto same = std::ranges::find(elite, told[place].identity,
                                         [&](std::size_t other) { return told[other].identity; });
     if (same != elite.end()) {

@@ -1,6 +1,5 @@
 #include "search/source_race.h"
 
-#include <limits>
 #include <map>
 #include <string>
 
@@ -40,7 +39,7 @@ class SourceRace final : public Searcher {
 
   void tell(const Trial& trial, const Outcome& outcome) override {
     const bool is_raced = trial.id < kRaced && counts(trial.proposer);
-    if (is_raced) losses_[trial.id] = loss_of(outcome);
+    if (is_raced) losses_[trial.id] = ranked_loss(outcome, direction_);
     with_sources_->tell(trial, outcome);
     if (!is_raced || trial.id % 2 != 0) without_->tell(trial, outcome);
   }
@@ -50,12 +49,6 @@ class SourceRace final : public Searcher {
 
   bool counts(std::string_view proposer) const {
     return proposer.empty() || proposer == name_ || proposer == kStartingListProposer;
-  }
-
-  double loss_of(const Outcome& outcome) const {
-    const double value = first_value(outcome);
-    if (value != value) return std::numeric_limits<double>::infinity();
-    return direction_ == Direction::kMinimize ? value : -value;
   }
 
   // Returns true unless the raced trials without sources have won more pairs.
@@ -75,7 +68,7 @@ class SourceRace final : public Searcher {
   const std::string name_;
   const Direction direction_;
   const std::unique_ptr<Searcher> with_sources_, without_;
-  std::map<TrialId, double> losses_;  // of the raced trials that were told
+  std::map<TrialId, RankedLoss> losses_;  // of the raced trials that were told
 };
 
 }  // namespace

@@ -78,7 +78,8 @@ class WithStartingList final : public Searcher {
 
   void tell(const Trial& trial, const Outcome& outcome) override {
     see(trial);
-    if (trial.id < 2 * list_.size()) told_[trial.id] = {is_listed(trial), first_value(outcome)};
+    if (trial.id < 2 * list_.size())
+      told_[trial.id] = {is_listed(trial), ranked_loss(outcome, direction_)};
     searcher_->tell(trial, outcome);
   }
 
@@ -97,7 +98,7 @@ class WithStartingList final : public Searcher {
  private:
   struct Told {
     bool is_listed = false;
-    double value = 0;
+    RankedLoss loss = {};
   };
 
   std::vector<Trial> propose(TrialId id) {
@@ -121,7 +122,7 @@ class WithStartingList final : public Searcher {
     bool is_list_told = false;
     for (const auto& [trial, told] : told_) {
       is_list_told = is_list_told || told.is_listed;
-      if (best == nullptr || is_better(direction_, told.value, best->value)) best = &told;
+      if (best == nullptr || told.loss < best->loss) best = &told;
     }
     return !is_list_told || best->is_listed;
   }

@@ -63,8 +63,8 @@ struct TpeOptions {
 struct Seen {
   Genome genome;
   std::vector<double> coordinates;
-  double loss = std::numeric_limits<double>::infinity();  // less is better
-  bool is_measured = false;                               // else it failed, or is being measured
+  RankedLoss loss = {};
+  bool is_measured = false;  // else it failed, or is being measured
 };
 
 struct TpeSplit {
@@ -77,7 +77,7 @@ class Tpe final : public Searcher {
       : axes_(space),
         starts_(space.size(), settings.seed),
         rng_(settings.seed),
-        sign_(settings.objectives.front().direction == Direction::kMinimize ? 1 : -1),
+        direction_(settings.objectives.front().direction),
         options_(options) {}
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
@@ -97,10 +97,9 @@ class Tpe final : public Searcher {
     Seen& told = told_[trial.id];
     if (told.is_measured) by_loss_.erase({told.loss, trial.id});
     told = seen(trial);
-    const double value = first_value(outcome);
-    told.is_measured = value == value;
+    told.loss = ranked_loss(outcome, direction_);
+    told.is_measured = told.loss.is_measured();
     if (!told.is_measured) return;
-    told.loss = sign_ * value;
     by_loss_.emplace(told.loss, trial.id);
   }
 
@@ -169,24 +168,28 @@ class Tpe final : public Searcher {
     return std::min({std::max<std::size_t>(share, 1), kMostGood, by_loss_.size()});
   }
 
-  // Weighs each good trial by how much it is better than the best bad one, whose loss is `bad`;
-  // evenly where the losses are equal or infinite.
-  void weigh(std::vector<Observation>& good, double bad) const {
-    const double most = bad - by_loss_.begin()->first;
+  // Weighs each good trial by how much it is better than the best bad one, whose loss is `bad`:
+  // by the losses, or by the violations where all of these exceed a constraint. Evenly where only
+  // the bad one does, and where the losses are equal or infinite.
+  void weigh(std::vector<Observation>& good, const RankedLoss& bad) const {
+    const RankedLoss& best = by_loss_.begin()->first;
+    if (best.violation == 0 && bad.violation > 0) return;
+    const auto number = best.violation > 0 ? &RankedLoss::violation : &RankedLoss::loss;
+    const double most = bad.*number - best.*number;
     if (!(most > 0 && std::isfinite(most))) return;
     auto next = by_loss_.begin();
     for (Observation& each : good)
-      each.weight = std::max((bad - (next++)->first) / most, kLeastWeight);
+      each.weight = std::max((bad.*number - (next++)->first.*number) / most, kLeastWeight);
   }
 
   const Axes axes_;
   const SobolPoints starts_;
   const Rng rng_;
-  const double sign_;
+  const Direction direction_;
   const TpeOptions options_;
   std::map<TrialId, Seen> told_, expected_;
-  std::set<std::pair<double, TrialId>> by_loss_;  // the measured ones of told_
-  std::unordered_set<std::uint64_t> known_;       // identities of all genomes told or expected
+  std::set<std::pair<RankedLoss, TrialId>> by_loss_;  // the measured ones of told_
+  std::unordered_set<std::uint64_t> known_;           // identities of all genomes told or expected
 };
 
 }  // namespace

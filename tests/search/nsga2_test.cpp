@@ -141,5 +141,14 @@ TEST(Nsga2, EitherDirectionCounts) {
   EXPECT_LT(of_the_dominated, 4);
 }
 
+TEST(Nsga2, WhatBreaksAConstraintLeavesFirst) {
+  const auto exceeding = [](double first, double second, double excess) {
+    return Measured{.values = {first, second}, .excesses = {excess}};
+  };
+  EXPECT_EQ(parents_after({exceeding(9, 8, -1), exceeding(0, 0, 0.3), exceeding(1, 1, 0.2),
+                           exceeding(8, 9, 0), exceeding(2, 2, 0.1)}),
+            (std::set<double>{0, 2, 3, 4}));
+}
+
 }  // namespace
 }  // namespace detol

@@ -275,5 +275,16 @@ TEST_F(PortfolioOfModels, AMemberWhoseWorkWaitsIsAskedWithoutIt) {
   EXPECT_EQ(other->version(), 0u);
 }
 
+TEST(Portfolio, GivesMoreCreditForWhatKeepsTheConstraints) {
+  const auto portfolio = random_and_evolution();
+  Rng rng(1);
+  for (TrialId id = 0; id < 40; ++id) {
+    const bool keeps = id % 2 == 0;
+    portfolio->tell({id, kSpace.sample(rng), keeps ? "evolution" : "random"},
+                    Measured{.values = {keeps ? 0.9 : 0.1}, .excesses = {keeps ? -0.5 : 0.5}});
+  }
+  EXPECT_GT(shares(*portfolio).at("evolution"), 0.8);
+}
+
 }  // namespace
 }  // namespace detol
