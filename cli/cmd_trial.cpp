@@ -209,6 +209,7 @@ Result<Rows> reasons(const OpenStudy& study, const Rows& trial) {
     add("measured_" + metric, measured);
   }
   add("acquisition", why.explanation->acquisition);
+  if (why.explanation->feasibility) add("feasibility", *why.explanation->feasibility);
   return rows;
 }
 

@@ -29,7 +29,6 @@
 // Price: O(n^2) per tell and ask, up to the few thousand observations that the processes hold
 // (gp_model.h).
 
-#include <cmath>
 #include <map>
 #include <unordered_map>
 
@@ -40,6 +39,7 @@
 #include "search/gp_explanation.h"
 #include "search/gp_model.h"
 #include "search/gp_options.h"
+#include "search/gp_outcomes.h"
 #include "search/gp_proposal.h"
 #include "search/gp_refit.h"
 #include "search/gp_sample_proposal.h"
@@ -60,13 +60,6 @@ constexpr std::size_t kMostFailures = 32;  // failed trials that get a fantasy
 constexpr double kFantasyWork = 3e8;       // multiply-adds to append all fantasies
 constexpr double kThompsonShare = 0.8;     // of the proposals, where fantasies are too many
 
-struct ToldTrial {
-  std::string proposer;
-  Genome genome;
-  double fidelity = 0;           // epochs; 0: unknown
-  std::vector<double> outcomes;  // smaller is better; empty: failed
-};
-
 struct Expected {
   Genome genome;
   Point point;
@@ -79,10 +72,12 @@ class Gp final : public Searcher {
         rng_(settings.seed),
         objectives_(settings.objectives),
         options_(options),
+        outputs_(settings, options.acquisition),
         startup_points_(space_.size(), settings.seed),
         features_(std::make_shared<const Features>(space_, std::nullopt)),
-        model_(features_, outputs(), objectives_.size(), features_->empty_points()),
-        arms_(std::in_place, space_, options_.region) {
+        model_(features_, outputs_.count(), objectives_.size(), features_->empty_points()),
+        arms_(std::in_place, space_, options_.region),
+        arm_losses_(outputs_.constraints()) {
     const SobolPoints everywhere(space_.size(), rng_.split(hash64("candidates")).next());
     for (std::size_t i = 0; i < kCandidates; ++i)
       candidates_.push_back(space_.at(everywhere.point(i)));
@@ -107,7 +102,7 @@ class Gp final : public Searcher {
     ToldTrial told{.proposer = trial.proposer,
                    .genome = trial.genome,
                    .fidelity = fidelity_of(outcome),
-                   .outcomes = outcomes_of(outcome)};
+                   .outcomes = outputs_.of(outcome)};
     const auto [at, is_new] = places_.try_emplace(trial.id, told_.size());
     if (is_new || was_resumed(told_[at->second], told)) {
       at->second = told_.size();
@@ -173,13 +168,6 @@ class Gp final : public Searcher {
     candidates_.insert(candidates_.end(), best.begin(), best.end());
   }
 
-  // Returns true for a paused trial that is told again after more epochs: its earlier outcome
-  // remains a measurement of that fidelity.
-  static bool was_resumed(const ToldTrial& before, const ToldTrial& now) {
-    return !before.outcomes.empty() && !now.outcomes.empty() && before.fidelity > 0 &&
-           now.fidelity > before.fidelity;
-  }
-
   // Makes fidelity a feature once there are two; candidates are then predicted at the highest.
   void see_fidelity(const ToldTrial& told) {
     if (told.fidelity <= 0 || told.outcomes.empty()) return;
@@ -198,19 +186,6 @@ class Gp final : public Searcher {
     forget();
   }
 
-  // Counts the objectives, and the work where the acquisition uses it.
-  std::size_t outputs() const {
-    return objectives_.size() + (options_.acquisition == GpAcquisition::kPerWork ? 1 : 0);
-  }
-
-  // Returns one value per output; none if the trial failed.
-  std::vector<double> outcomes_of(const Outcome& outcome) const {
-    std::vector<double> outcomes = losses_of(outcome, objectives_);
-    if (!outcomes.empty() && outputs() > objectives_.size())
-      outcomes.push_back(std::log(std::max(1.0, std::get<Measured>(outcome).work)));
-    return outcomes;
-  }
-
   // Corrects an outcome. Where fits come from outside only a number changes; elsewhere the fits to
   // the old number are wrong, too, and everything is learned again.
   void correct(std::size_t place, ToldTrial told) {
@@ -220,23 +195,36 @@ class Gp final : public Searcher {
     if (place >= learned_) return;
     if (is_value && !refits_itself_) {
       model_.correct(observations_[place], told_[place].outcomes);
-      arms_.emplace(space_, options_.region);
-      for (std::size_t i = 0; i < learned_; ++i) tell_arms(told_[i]);
+      tell_arms_again();
     } else {
       forget();
     }
   }
 
   void tell_arms(const ToldTrial& told) {
-    if (!told.outcomes.empty()) arms_->tell(told.proposer, told.genome, told.outcomes.front());
+    arms_->tell(told.proposer, told.genome, arm_losses_(told.outcomes));
+  }
+
+  void tell_arms_again() {
+    arm_losses_ = ArmLosses(outputs_.constraints());
+    arms_.emplace(space_, options_.region);
+    const auto all = std::span(told_).first(learned_);
+    for (const ToldTrial& told : all) {
+      if (!told.outcomes.empty()) arm_losses_.see(told.outcomes);
+    }
+    for (const ToldTrial& told : all) {
+      if (!told.outcomes.empty()) tell_arms(told);
+    }
   }
 
   void forget() {
-    model_ = GpModel(features_, outputs(), objectives_.size(), candidate_points_, source_models_);
+    model_ = GpModel(features_, outputs_.count(), objectives_.size(), candidate_points_,
+                     source_models_, outputs_.constraints());
     failed_ = features_->empty_points();
     failed_points_.clear();
     genomes_.clear();
     arms_.emplace(space_, options_.region);
+    arm_losses_ = ArmLosses(outputs_.constraints());
     observations_.clear();
     learned_ = 0;
     ++era_;
@@ -257,7 +245,10 @@ class Gp final : public Searcher {
       return;
     }
     genomes_.push_back(told.genome);
-    tell_arms(told);
+    if (arm_losses_.see(told.outcomes))
+      tell_arms_again();
+    else
+      tell_arms(told);
     model_.append(
         told.fidelity > 0 ? features_->of(told.genome, told.fidelity) : features_->of(told.genome),
         told.outcomes);
@@ -364,6 +355,7 @@ class Gp final : public Searcher {
   const Rng rng_;
   const std::vector<Objective> objectives_;
   const GpOptions options_;
+  const GpOutputs outputs_;
   const SobolPoints startup_points_;
   std::shared_ptr<const Features> features_;
   std::shared_ptr<const SourceModels> source_models_;  // nullptr: none
@@ -379,6 +371,7 @@ class Gp final : public Searcher {
   GpModel model_;
   std::vector<Genome> genomes_;  // of the model's observations
   std::optional<GpArms> arms_;   // of the same
+  ArmLosses arm_losses_;
   Points failed_{0, 0};
   std::vector<Point> failed_points_;       // the same, one by one
   std::size_t learned_ = 0;                // how many of told_

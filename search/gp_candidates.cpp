@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <limits>
 
 #include "search/perturb.h"
 
@@ -12,27 +12,31 @@ namespace {
 constexpr std::size_t kIncumbents = 5;
 constexpr double kRedrawn = 20;  // choices of a candidate of the region, on average at most
 
+// Returns the front of the observations with the least violation.
+std::vector<std::size_t> front_of_least_violation(const Observed& observed) {
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t j = 0; j < observed.size(); ++j) least = std::min(least, observed.violation(j));
+  std::vector<std::size_t> places;
+  std::vector<Losses> losses;
+  for (std::size_t j = 0; j < observed.size(); ++j) {
+    if (observed.violation(j) > least) continue;
+    places.push_back(j);
+    Losses& point = losses.emplace_back();
+    for (std::size_t i = 0; i < observed.objectives; ++i) point.push_back(observed.outcomes[i][j]);
+  }
+  std::vector<std::size_t> front = nondominated(losses);
+  for (std::size_t& place : front) place = places[place];
+  return front;
+}
+
 // Returns the best observations; with several objectives some of the front, drawn at random.
 std::vector<std::size_t> incumbents(const ProposalInput& input, Rng& rng) {
   const Observed& observed = input.model.observed();
-  if (observed.objectives > 1) {
-    std::vector<Losses> losses(observed.size());
-    for (std::size_t i = 0; i < observed.objectives; ++i) {
-      for (std::size_t j = 0; j < losses.size(); ++j) losses[j].push_back(observed.outcomes[i][j]);
-    }
-    std::vector<std::size_t> front = nondominated(losses);
-    rng.shuffle(std::span(front));
-    front.resize(std::min(front.size(), kIncumbents));
-    return front;
-  }
-  const std::vector<double>& outcomes = observed.outcomes[0];
-  std::vector<std::size_t> order(outcomes.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const std::size_t count = std::min(kIncumbents, order.size());
-  std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(count), {},
-                            [&](std::size_t i) { return outcomes[i]; });
-  order.resize(count);
-  return order;
+  if (observed.objectives == 1) return observed.best(kIncumbents);
+  std::vector<std::size_t> front = front_of_least_violation(observed);
+  rng.shuffle(std::span(front));
+  front.resize(std::min(front.size(), kIncumbents));
+  return front;
 }
 
 // Returns the choices that count and can take another value.

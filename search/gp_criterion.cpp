@@ -1,6 +1,7 @@
 #include "search/gp_criterion.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "surrogate/acquisition.h"
 
@@ -15,13 +16,17 @@ constexpr double kBeyond = 1;
 
 constexpr double kLeastVariance = 1e-12;  // share of the prior variance
 
-HypervolumeImprovement front_of_model(const GpModel& model) {
+// Returns nullopt if no observation keeps the constraints.
+std::optional<HypervolumeImprovement> front_of_model(const GpModel& model) {
   const Observed& observed = model.observed();
-  std::vector<Losses> points(observed.size());
-  for (std::size_t i = 0; i < observed.objectives; ++i) {
-    for (std::size_t j = 0; j < points.size(); ++j)
-      points[j].push_back(model.fits()[i].transform(observed.outcomes[i][j]));
+  std::vector<Losses> points;
+  for (std::size_t j = 0; j < observed.size(); ++j) {
+    if (observed.violation(j) > 0) continue;
+    Losses& point = points.emplace_back();
+    for (std::size_t i = 0; i < observed.objectives; ++i)
+      point.push_back(model.fits()[i].transform(observed.outcomes[i][j]));
   }
+  if (points.empty()) return std::nullopt;
   const std::vector<Losses> front = front_of(points);
   Losses reference = reference_point(points);
   for (std::size_t i = 0; i < reference.size(); ++i) {
@@ -44,38 +49,75 @@ std::optional<GpAcquisition> acquisition_from(std::string_view word) {
 
 GpCriterion::GpCriterion(const GpModel& model, GpAcquisition acquisition,
                          std::optional<double> reference)
-    : acquisition_(acquisition), objectives_(model.observed().objectives) {
+    : acquisition_(acquisition),
+      objectives_(model.observed().objectives),
+      first_constraint_(model.observed().first_constraint()) {
   for (std::size_t i = 0; i < model.observed().outcomes.size(); ++i)
     least_variance_.push_back(kLeastVariance * model.output(i).kernel().variance());
-  reference_ = reference ? *reference : model.least_smoothed(0);
-  if (objectives_ > 1) front_.emplace(front_of_model(model));
+  for (std::size_t i = first_constraint_; i < least_variance_.size(); ++i)
+    bounds_.push_back(model.bound(i));
+  reference_ = reference ? reference : model.least_smoothed(0);
+  if (objectives_ == 1) return;
+  front_ = front_of_model(model);
+  if (!front_) reference_.reset();
 }
 
 GpCriterion::Value GpCriterion::operator()(std::span<const Prediction> at) const {
-  std::vector<Prediction> floored(at.begin(), at.end());
-  for (std::size_t i = 0; i < floored.size(); ++i)
-    floored[i].variance = std::max(floored[i].variance, least_variance_[i]);
-  Value value{.value = 0,
-              .by_mean = std::vector<double>(at.size(), 0),
-              .by_variance = std::vector<double>(at.size(), 0)};
-  if (front_ && acquisition_ != GpAcquisition::kBound) {
-    const auto improvement = front_->log_expected(std::span(floored).first(objectives_));
-    value.value = improvement.value;
-    std::ranges::copy(improvement.by_mean, value.by_mean.begin());
-    std::ranges::copy(improvement.by_variance, value.by_variance.begin());
-  } else {
-    const AcquisitionValue acquired = acquisition_ == GpAcquisition::kBound
-                                          ? confidence_bound(floored[0], kBeta)
-                                          : log_expected_improvement(floored[0], reference_);
-    value.value = acquired.value;
-    value.by_mean[0] = acquired.by_mean;
-    value.by_variance[0] = acquired.by_variance;
-  }
-  if (acquisition_ == GpAcquisition::kPerWork && at.size() > objectives_) {
+  const std::vector<Prediction> uncertain = floored(at);
+  Value value = nothing();
+  if (reference_) add_improvement(uncertain, value);
+  if (acquisition_ == GpAcquisition::kPerWork && first_constraint_ > objectives_) {
     value.value = log_improvement_per_work(value.value, at[objectives_], 1);
     value.by_mean[objectives_] = -1;
   }
+  add_feasibility(uncertain, value);
   return value;
+}
+
+std::optional<double> GpCriterion::feasibility(std::span<const Prediction> at) const {
+  if (bounds_.empty()) return std::nullopt;
+  Value value = nothing();
+  add_feasibility(floored(at), value);
+  return std::exp(value.value);
+}
+
+void GpCriterion::add_improvement(std::span<const Prediction> at, Value& value) const {
+  if (front_ && acquisition_ != GpAcquisition::kBound) {
+    const auto improvement = front_->log_expected(at.first(objectives_));
+    value.value = improvement.value;
+    std::ranges::copy(improvement.by_mean, value.by_mean.begin());
+    std::ranges::copy(improvement.by_variance, value.by_variance.begin());
+    return;
+  }
+  const AcquisitionValue acquired = acquisition_ == GpAcquisition::kBound
+                                        ? confidence_bound(at[0], kBeta)
+                                        : log_expected_improvement(at[0], *reference_);
+  value.value = acquired.value;
+  value.by_mean[0] = acquired.by_mean;
+  value.by_variance[0] = acquired.by_variance;
+}
+
+void GpCriterion::add_feasibility(std::span<const Prediction> at, Value& value) const {
+  for (std::size_t i = 0; i < bounds_.size(); ++i) {
+    const std::size_t output = first_constraint_ + i;
+    const AcquisitionValue kept = log_probability_below(at[output], bounds_[i]);
+    value.value += kept.value;
+    value.by_mean[output] = kept.by_mean;
+    value.by_variance[output] = kept.by_variance;
+  }
+}
+
+std::vector<Prediction> GpCriterion::floored(std::span<const Prediction> at) const {
+  std::vector<Prediction> floored(at.begin(), at.end());
+  for (std::size_t i = 0; i < floored.size(); ++i)
+    floored[i].variance = std::max(floored[i].variance, least_variance_[i]);
+  return floored;
+}
+
+GpCriterion::Value GpCriterion::nothing() const {
+  return {.value = 0,
+          .by_mean = std::vector<double>(least_variance_.size(), 0),
+          .by_variance = std::vector<double>(least_variance_.size(), 0)};
 }
 
 }  // namespace detol::inline search

@@ -8,6 +8,12 @@
 //   per_work     the same, minus the expected logarithm of the trial's work
 //   bound        the lower confidence bound of the first objective
 //
+// With constraints, plus the logarithm of the probability that each is kept, and improvement is on
+// the best observations that keep all (Gardner, Kusner, Xu, Weinberger and Cunningham, 2014,
+// "Bayesian Optimization with Inequality Constraints", ICML; Gelbart, Snoek and Adams, 2014,
+// "Bayesian Optimization with Unknown Constraints", UAI, arXiv 1403.5607). While none does, that
+// logarithm alone.
+//
 // Values are in the units of the model's transformed outcomes. Immutable.
 
 #include <optional>
@@ -28,8 +34,8 @@ std::optional<GpAcquisition> acquisition_from(std::string_view word);
 
 class GpCriterion {
  public:
-  // Improvement is on `reference`, in units of the transformed outcomes: the least posterior mean
-  // of all observations if it is not given. REQUIRES: model.fantasize() was called since the last
+  // Improvement is on `reference`, in units of the transformed outcomes: least_smoothed() if it is
+  // not given. REQUIRES: model.fantasize() was called since the last
   // append() (its processes are up to date).
   GpCriterion(const GpModel& model, GpAcquisition acquisition,
               std::optional<double> reference = std::nullopt);
@@ -41,11 +47,21 @@ class GpCriterion {
   };
   Value operator()(std::span<const Prediction> at) const;
 
+  // Returns the probability that all constraints are kept; nullopt if there are none.
+  std::optional<double> feasibility(std::span<const Prediction> at) const;
+
  private:
+  void add_improvement(std::span<const Prediction> at, Value& value) const;
+  void add_feasibility(std::span<const Prediction> at, Value& value) const;
+  std::vector<Prediction> floored(std::span<const Prediction> at) const;
+  Value nothing() const;
+
   GpAcquisition acquisition_;
   std::size_t objectives_;
   std::vector<double> least_variance_;  // of each output, so that logarithms stay finite
-  double reference_ = 0;
+  std::size_t first_constraint_;
+  std::vector<double> bounds_;                   // of the constraints
+  std::optional<double> reference_;              // nullopt: nothing keeps the constraints
   std::optional<HypervolumeImprovement> front_;  // nullopt: there is one objective
 };
 

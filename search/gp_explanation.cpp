@@ -29,7 +29,9 @@ Explanation explained(const GpModel& model, GpAcquisition acquisition, const Poi
     explanation.predictions.push_back(
         in_units(predictions[i], model.fits()[i].transform, objectives[i]));
   }
-  explanation.acquisition = GpCriterion(model, acquisition)(predictions).value;
+  const GpCriterion criterion(model, acquisition);
+  explanation.acquisition = criterion(predictions).value;
+  explanation.feasibility = criterion.feasibility(predictions);
   return explanation;
 }
 

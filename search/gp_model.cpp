@@ -14,59 +14,11 @@ namespace {
 
 constexpr std::size_t kMostFitted = 768;  // observations that a fit uses
 
-std::vector<std::size_t> indices_below(std::size_t count) {
-  std::vector<std::size_t> numbers(count);
-  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
-  return numbers;
-}
-
 Points points_of(const Features& features, const Points& points,
                  std::span<const std::size_t> chosen) {
   Points some = features.empty_points();
   for (std::size_t i : chosen) some.push_back(points[i]);
   return some;
-}
-
-// Returns all observations, or kMostFitted: a third of these are the best, the others random.
-std::vector<std::size_t> chosen_for_fit(std::span<const double> outcomes, Rng rng) {
-  std::vector<std::size_t> order = indices_below(outcomes.size());
-  if (order.size() <= kMostFitted) return order;
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return outcomes[i]; });
-  rng.shuffle(std::span(order).subspan(kMostFitted / 3));
-  order.resize(kMostFitted);
-  std::ranges::sort(order);
-  return order;
-}
-
-// Returns all observations, or kMostMembers: half of these are the best (of each output in turn), a
-// quarter the latest, the others random.
-std::vector<std::size_t> chosen_members(const Observed& observed, Rng rng) {
-  const std::size_t n = observed.size(), most = GpModel::kMostMembers;
-  std::vector<std::size_t> order = indices_below(n);
-  if (n <= most) return order;
-  std::vector<bool> is_chosen(n, false);
-  std::size_t count = 0;
-  const auto choose = [&](std::span<const std::size_t> ranked, std::size_t until) {
-    for (std::size_t i : ranked) {
-      if (count >= until) return;
-      if (!is_chosen[i]) is_chosen[i] = true, ++count;
-    }
-  };
-  const std::size_t outputs = observed.outcomes.size();
-  for (std::size_t output = 0; output < outputs; ++output) {
-    std::ranges::stable_sort(order, {},
-                             [&](std::size_t i) { return observed.outcomes[output][i]; });
-    choose(order, most / 2 * (output + 1) / outputs);
-  }
-  std::ranges::sort(order, std::greater<>());
-  choose(order, most / 4 * 3);
-  rng.shuffle(std::span(order));
-  choose(order, most);
-  std::vector<std::size_t> members;
-  for (std::size_t i = 0; i < n; ++i) {
-    if (is_chosen[i]) members.push_back(i);
-  }
-  return members;
 }
 
 double weighted_sum(std::span<const double> weights, std::span<const double> means) {
@@ -104,7 +56,9 @@ OutputFit refit_output(const Features& features, const Observed& observed, std::
     after.weights =
         source_weights(y, observed.means[output], observed.sources, rng.split(hash64("weights")));
   }
-  const std::vector<std::size_t> chosen = chosen_for_fit(outcomes, rng);
+  if (output >= observed.first_constraint())
+    after.transform = OutcomeTransform::fitted_to_bound(outcomes);
+  const std::vector<std::size_t> chosen = observed.chosen_for_fit(output, kMostFitted, rng);
   after.kernel = fit(features, points_of(features, observed.points, chosen),
                      residuals(observed, output, after, chosen), before)
                      .parameters;
@@ -117,7 +71,7 @@ ModelFit refit(const Features& features, const Observed& observed,
                std::span<const OutputFit> before, Rng rng) {
   ModelFit fit{.outputs = {},
                .observations = observed.size(),
-               .members = chosen_members(observed, rng.split(before.size()))};
+               .members = observed.chosen_members(GpModel::kMostMembers, rng.split(before.size()))};
   for (std::size_t i = 0; i < before.size(); ++i)
     fit.outputs.push_back(refit_output(features, observed, i, before[i].kernel, rng.split(i)));
   return fit;
@@ -179,12 +133,13 @@ std::optional<ModelFit> fit_from(std::span<const double> numbers, const Features
 
 GpModel::GpModel(std::shared_ptr<const Features> features, std::size_t outputs,
                  std::size_t objectives, Points candidates,
-                 std::shared_ptr<const SourceModels> sources)
+                 std::shared_ptr<const SourceModels> sources, std::size_t constraints)
     : features_(std::move(features)),
       sources_(std::move(sources)),
       candidates_(std::move(candidates)),
       observed_{features_->empty_points(), {}, objectives} {
   observed_.outcomes.resize(outputs);
+  observed_.constraints = constraints;
   if (sources_ != nullptr) {
     observed_.sources = sources_->size();
     observed_.means.resize(objectives);
@@ -311,11 +266,24 @@ LazyGp::Slope GpModel::slope(std::size_t output, const LazyGp& process, const Po
   return slope;
 }
 
-double GpModel::least_smoothed(std::size_t output) const {
-  std::vector<double> smoothed = processes_[output].smoothed();
-  const std::vector<double> means = prior_means(output, processes_[output].points());
+bool GpModel::keeps_constraints(std::size_t entry) const {
+  for (std::size_t i = observed_.first_constraint(); i < processes_.size(); ++i) {
+    if (processes_[i].outcomes()[processes_[i].row_of(entry)] > bound(i)) return false;
+  }
+  return true;
+}
+
+std::optional<double> GpModel::least_smoothed(std::size_t output) const {
+  const LazyGp& process = processes_[output];
+  std::vector<double> smoothed = process.smoothed();
+  const std::vector<double> means = prior_means(output, process.points());
   for (std::size_t i = 0; i < means.size(); ++i) smoothed[i] += means[i];
-  return std::ranges::min(smoothed);
+  std::optional<double> least;
+  for (std::size_t i = 0; i < process.observations(); ++i) {
+    const double own = smoothed[process.row_of(i)];
+    if (keeps_constraints(i) && (!least || own < *least)) least = own;
+  }
+  return least;
 }
 
 LazyGp GpModel::near(std::size_t output, const Point& x, std::size_t count) const {

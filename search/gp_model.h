@@ -1,10 +1,10 @@
 #pragma once
 
 // GpModel: the model of the searcher `gp`, a lazy Gaussian process for each output (the objectives,
-// and the logarithm of the work), all of the same observations. Outcomes are stored as they were
-// told and transformed when a process takes them; kernels' parameters and transforms change
-// together, at a refit. Its state is a function of the observations in their order and of the last
-// refit. Not thread-safe.
+// the logarithm of the work, and what constraints are exceeded by), all of the same observations.
+// Outcomes are stored as they were told and transformed when a process takes them; kernels'
+// parameters and transforms change together, at a refit. Its state is a function of the
+// observations in their order and of the last refit. Not thread-safe.
 //
 // It keeps all observations, but its processes hold some of them, so that their cost is bounded: at
 // most kMostMembers that a refit chooses (the best, the latest, others at random), and the next
@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "core/rng.h"
+#include "search/gp_observed.h"
 #include "search/source_models.h"
 #include "surrogate/lazy_gp.h"
 #include "surrogate/transform.h"
@@ -41,18 +42,6 @@ struct ModelFit {
   std::vector<OutputFit> outputs;
   std::size_t observations = 0;      // known at the refit
   std::vector<std::size_t> members;  // observations that the processes begin with, ascending
-};
-
-// Observed: all observations as they were told.
-struct Observed {
-  Points points;
-  std::vector<std::vector<double>> outcomes;  // per output; smaller is better
-  std::size_t objectives = 0;  // outputs after these are logarithms of work, not transformed
-  std::size_t sources = 0;
-  std::vector<std::vector<double>> means =
-      {};  // per objective, row-major: the sources' predictions
-
-  std::size_t size() const { return points.size(); }
 };
 
 // Fits every output, starting from the fits before. Pure; any thread. `rng` chooses which
@@ -83,7 +72,8 @@ class GpModel {
   static constexpr std::size_t kMostAppended = 512;  // after a refit; later ones wait for the next
 
   GpModel(std::shared_ptr<const Features> features, std::size_t outputs, std::size_t objectives,
-          Points candidates, std::shared_ptr<const SourceModels> sources = nullptr);
+          Points candidates, std::shared_ptr<const SourceModels> sources = nullptr,
+          std::size_t constraints = 0);
 
   std::size_t size() const { return observed_.size(); }  // observations
   const Observed& observed() const { return observed_; }
@@ -116,7 +106,11 @@ class GpModel {
   std::vector<Prediction> predict_candidates(std::size_t output) const;
   // `process` is output(i), or near() of it.
   LazyGp::Slope slope(std::size_t output, const LazyGp& process, const Point& x) const;
-  double least_smoothed(std::size_t output) const;  // of all rows
+  // Returns the least posterior mean of all observations and fantasies that keep the constraints;
+  // nullopt if none does.
+  std::optional<double> least_smoothed(std::size_t output) const;
+  // Returns the transformed value up to which an output that is a constraint is kept.
+  double bound(std::size_t output) const { return fit_.outputs[output].transform(0); }
 
   // Returns an output's process of at most `count` rows and observations, those most like x. Its
   // posterior at x is nearly that of all. O(n + count^3).
@@ -129,6 +123,7 @@ class GpModel {
   const Points& candidates() const { return candidates_; }
 
  private:
+  bool keeps_constraints(std::size_t entry) const;  // of the processes: a member or a fantasy
   void catch_up();
   void drop_fantasies(std::size_t left = 0);  // all but the first `left`
 

@@ -8,6 +8,7 @@
 #include "core/hash.h"
 #include "search/gp_candidates.h"
 #include "search/gp_climb.h"
+#include "search/gp_sample_proposal.h"
 #include "search/gp_scorer.h"
 #include "surrogate/pathwise.h"
 
@@ -95,10 +96,11 @@ class Proposal {
     if (genomes.size() > kMostSampled) genomes.resize(kMostSampled);
     Points points = in_.features.empty_points();
     for (const Genome& genome : genomes) points.push_back(in_.features.of(genome));
-    std::vector<double> values = sample_at(process_, points, rng_.split(hash64("sample")));
-    const std::vector<double> means = in_.model.prior_means(0, points);
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] += means[i];
-    return genomes[static_cast<std::size_t>(std::ranges::min_element(values) - values.begin())];
+    const Rng rng = rng_.split(hash64("sample"));
+    const std::vector<RankedLoss> losses = sampled_losses(in_.model, points, [&](std::size_t i) {
+      return sample_at(in_.model.output(i), points, i == 0 ? rng : rng.split(i));
+    });
+    return genomes[static_cast<std::size_t>(std::ranges::min_element(losses) - losses.begin())];
   }
 
   // Returns true for what was proposed before, and for a restart in the leader's core.

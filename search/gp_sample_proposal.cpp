@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <optional>
 
@@ -40,7 +41,10 @@ class SampleProposal {
       consider(candidates(share));
       return lowest();
     }
-    sample_.emplace(process_, rng_.split(1));
+    const Observed& observed = in_.model.observed();
+    samples_.try_emplace(0, process_, rng_of(0));
+    for (std::size_t i = observed.first_constraint(); i < observed.outcomes.size(); ++i)
+      samples_.try_emplace(i, in_.model.output(i), rng_of(i));
     consider(candidates(1));
     std::vector<Genome> nearer;
     const Genome origin = lowest();
@@ -56,13 +60,11 @@ class SampleProposal {
       return static_cast<std::size_t>(share * static_cast<double>(count));
     };
     std::vector<Genome> genomes;
-    const std::vector<Prediction> at = in_.model.predict_candidates(0);
-    const auto bound = [&](std::size_t i) { return at[i].mean - 2 * std::sqrt(at[i].variance); };
-    for (std::size_t i : least(at.size(), scaled(kEverywhere), bound))
+    const std::vector<RankedLoss> bounds = confidence_bounds();
+    for (std::size_t i :
+         least(bounds.size(), scaled(kEverywhere), [&](auto j) { return bounds[j]; }))
       genomes.push_back(in_.candidates[i]);
-    const std::vector<double>& outcomes = in_.model.observed().outcomes[0];
-    const std::vector<std::size_t> best =
-        least(outcomes.size(), kSampleIncumbents, [&](std::size_t i) { return outcomes[i]; });
+    const std::vector<std::size_t> best = in_.model.observed().best(kSampleIncumbents);
     for (std::size_t i = 0; i < scaled(kNearBest); ++i) {
       const Genome& origin = in_.genomes[best[rng_.below(best.size())]];
       const Genome& other = in_.genomes[best[rng_.below(best.size())]];
@@ -70,6 +72,21 @@ class SampleProposal {
                                    : perturbed(in_.space, origin, rng_));
     }
     return genomes;
+  }
+
+  // Returns the lower confidence bound of each candidate's loss and violation.
+  std::vector<RankedLoss> confidence_bounds() const {
+    std::vector<RankedLoss> bounds;
+    const auto bound = [](const Prediction& at) { return at.mean - 2 * std::sqrt(at.variance); };
+    for (const Prediction& at : in_.model.predict_candidates(0))
+      bounds.push_back({.violation = 0, .loss = bound(at)});
+    const Observed& observed = in_.model.observed();
+    for (std::size_t i = observed.first_constraint(); i < observed.outcomes.size(); ++i) {
+      const std::vector<Prediction> at = in_.model.predict_candidates(i);
+      for (std::size_t j = 0; j < at.size(); ++j)
+        bounds[j].violation += std::max(0.0, bound(at[j]) - in_.model.bound(i));
+    }
+    return bounds;
   }
 
   // Evaluates the sample at the genomes that are not taken, and keeps the lowest so far.
@@ -80,15 +97,20 @@ class SampleProposal {
     if (genomes.empty()) return;
     Points points = in_.features.empty_points();
     for (const Genome& genome : genomes) points.push_back(in_.features.of(genome));
-    std::vector<double> values =
-        sample_ ? sample_->values(points) : sample_at(process_, points, rng_.split(1));
-    const std::vector<double> means = in_.model.prior_means(0, points);
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] += means[i];
+    const std::vector<RankedLoss> losses = sampled_losses(in_.model, points, [&](std::size_t i) {
+      return samples_.empty() ? sample_at(in_.model.output(i), points, rng_of(i))
+                              : samples_.at(i).values(points);
+    });
     for (std::size_t i = 0; i < genomes.size(); ++i) {
-      if (genome_ && !(values[i] < value_)) continue;
-      value_ = values[i];
+      if (genome_ && !(losses[i] < loss_)) continue;
+      loss_ = losses[i];
       genome_ = std::move(genomes[i]);
     }
+  }
+
+  // Returns the random stream of an output's draw.
+  Rng rng_of(std::size_t output) const {
+    return output == 0 ? rng_.split(1) : rng_.split(1).split(output);
   }
 
   // Returns the lowest genome so far; a fresh draw if all were taken.
@@ -100,12 +122,29 @@ class SampleProposal {
   const ProposalInput& in_;
   const LazyGp& process_;
   Rng rng_;
-  std::optional<PathwiseSample> sample_;
-  std::optional<Genome> genome_;  // the lowest so far
-  double value_ = 0;
+  std::map<std::size_t, PathwiseSample> samples_;  // by output; empty: samples are joint
+  std::optional<Genome> genome_;                   // the lowest so far
+  RankedLoss loss_ = {};
 };
 
 }  // namespace
+
+std::vector<RankedLoss> sampled_losses(
+    const GpModel& model, const Points& points,
+    const std::function<std::vector<double>(std::size_t output)>& sample) {
+  const std::vector<double> values = sample(0), means = model.prior_means(0, points);
+  std::vector<RankedLoss> losses;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    losses.push_back({.violation = 0, .loss = values[i] + means[i]});
+  const Observed& observed = model.observed();
+  for (std::size_t output = observed.first_constraint(); output < observed.outcomes.size();
+       ++output) {
+    const std::vector<double> drawn = sample(output);
+    for (std::size_t i = 0; i < losses.size(); ++i)
+      losses[i].violation += std::max(0.0, drawn[i] - model.bound(output));
+  }
+  return losses;
+}
 
 Genome propose_by_sample(const ProposalInput& input, Rng rng) {
   return SampleProposal(input, rng)();

@@ -12,13 +12,14 @@ constexpr double kMargin = 0.1;
 }  // namespace
 
 std::optional<double> reference_of(const ProposalInput& input) {
-  const double least = input.model.least_smoothed(0);
+  const std::optional<double> least = input.model.least_smoothed(0);
+  if (!least) return std::nullopt;
   if (input.restart) {
     Points centre = input.features.empty_points();
     centre.push_back(input.features.of(input.genomes[input.restart->centre]));
-    return std::max(least, input.model.predict(0, centre).front().mean);
+    return std::max(*least, input.model.predict(0, centre).front().mean);
   }
-  if (input.is_stalled && input.side == 0) return least - kMargin;
+  if (input.is_stalled && input.side == 0) return *least - kMargin;
   return std::nullopt;
 }
 

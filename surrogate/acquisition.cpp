@@ -24,6 +24,11 @@ double erfcx(double x) {
   return 1 / (std::sqrt(std::numbers::pi) * (x + tail));
 }
 
+// Returns Phi(-t) / phi(t), Mills' ratio, for t > 0.
+double mills_ratio(double t) {
+  return std::sqrt(std::numbers::pi / 2) * erfcx(t / std::numbers::sqrt2);
+}
+
 // LogH: log h(u), with h of acquisition.h, and its slope, d/du log h = Phi / h.
 struct LogH {
   double value, slope;
@@ -37,8 +42,7 @@ LogH log_h(double u) {
   }
   const double t = -u;
   if (t > 1e4) return {log_phi(u) - 2 * std::log(t), t + 2 / t};
-  // Phi(u) / phi(u), Mills' ratio of t.
-  const double mills = std::sqrt(std::numbers::pi / 2) * erfcx(t / std::numbers::sqrt2);
+  const double mills = mills_ratio(t);
   const double rest = t < 50 ? 1 - t * mills : 1 / (t * t) * (1 - 3 / (t * t));
   return {log_phi(u) + std::log(rest), mills / rest};
 }
@@ -58,6 +62,14 @@ AcquisitionValue log_expected_improvement(const Prediction& at, double best) {
 AcquisitionValue confidence_bound(const Prediction& at, double beta) {
   const double s = std::sqrt(at.variance);
   return {.value = beta * s - at.mean, .by_mean = -1, .by_variance = beta / (2 * s)};
+}
+
+AcquisitionValue log_probability_below(const Prediction& at, double bound) {
+  const double s = std::sqrt(at.variance);
+  const double u = (bound - at.mean) / s;
+  const double log_cdf = u > -1 ? std::log(normal_cdf(u)) : log_phi(u) + std::log(mills_ratio(-u));
+  const double slope = std::exp(log_phi(u) - log_cdf);  // d/du log Phi
+  return {.value = log_cdf, .by_mean = -slope / s, .by_variance = -u * slope / (2 * at.variance)};
 }
 
 double log_improvement_per_work(double log_improvement, const Prediction& log_work,

@@ -30,6 +30,10 @@ AcquisitionValue log_expected_improvement(const Prediction& at, double best);
 // ICML).
 AcquisitionValue confidence_bound(const Prediction& at, double beta);
 
+// Returns the logarithm of the probability that the function is at most `bound`, log Phi(u) with
+// u = (bound - mean) / s: finite where the probability underflows. REQUIRES: variance > 0.
+AcquisitionValue log_probability_below(const Prediction& at, double bound);
+
 // Returns the logarithm of improvement per work, log EI - exponent E[log work]: with exponent 1
 // improvement counts per unit of work, with 0 work costs nothing (EI-cool: the exponent falls from
 // 1 to 0 while the budget is spent; Lee, Perrone, Archambeau and Seeger, 2020, "Cost-aware Bayesian

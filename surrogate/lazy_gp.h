@@ -50,6 +50,7 @@ class LazyGp {
   std::size_t rows() const { return points_.size(); }
   double mean() const;                                     // m
   std::span<const double> outcomes() const { return y_; }  // of the rows
+  std::size_t row_of(std::size_t observation) const { return entries_[observation].row; }
 
   void append(const Point& x, double y);
 

@@ -105,15 +105,20 @@ double highest_of(std::span<const double> sorted) {
   return spread > 0 ? std::min(sorted[last], ninth_decile + 2 * spread) : sorted[last];
 }
 
-}  // namespace
-
-OutcomeTransform OutcomeTransform::fitted(std::span<const double> outcomes) {
+std::vector<double> sorted_finite(std::span<const double> outcomes) {
   std::vector<double> values;
   for (double outcome : outcomes)
     if (std::isfinite(outcome)) values.push_back(std::clamp(outcome, -kLargest, kLargest));
+  std::ranges::sort(values);
+  return values;
+}
+
+}  // namespace
+
+OutcomeTransform OutcomeTransform::fitted(std::span<const double> outcomes) {
+  std::vector<double> values = sorted_finite(outcomes);
   OutcomeTransform transform;
   if (values.empty()) return transform;
-  std::ranges::sort(values);
   transform.highest_ = highest_of(values);
   for (double& value : values) value = std::min(value, transform.highest_);
   const Moments before = moments_of(values);
@@ -126,6 +131,19 @@ OutcomeTransform OutcomeTransform::fitted(std::span<const double> outcomes) {
   const Moments after = moments_of(values);
   transform.mean_ = after.mean;
   transform.deviation_ = after.deviation;
+  return transform;
+}
+
+OutcomeTransform OutcomeTransform::fitted_to_bound(std::span<const double> outcomes) {
+  std::vector<double> values = sorted_finite(outcomes);
+  OutcomeTransform transform;
+  if (values.empty()) return transform;
+  const double range = highest_of(values) - values[(values.size() - 1) / 10];
+  transform.highest_ = std::max(highest_of(values), range > 0 ? range : 1);
+  for (double& value : values) value = std::min(value, transform.highest_);
+  const Moments moments = moments_of(values);
+  transform.centre_ = moments.mean;
+  transform.scale_ = moments.deviation;
   return transform;
 }
 

@@ -19,6 +19,10 @@ class OutcomeTransform {
   // Fits the transform to outcomes, ignoring NaN and infinities. O(n log n), about 20 powers each.
   static OutcomeTransform fitted(std::span<const double> outcomes);
 
+  // Fits a linear transform to what is 0 at a bound, so that values on both sides of it differ: a
+  // value that is no further above 0 than the range of most is no outlier. O(n log n).
+  static OutcomeTransform fitted_to_bound(std::span<const double> outcomes);
+
   // Returns a finite number: +infinity and NaN become the worst value of the fit, and a value
   // beyond 100 deviations on the good side counts by its logarithm.
   double operator()(double outcome) const;

@@ -150,6 +150,8 @@ std::vector<Case> all_cases_and_a_model() {
   return cases;
 }
 
+INSTANTIATE_TEST_SUITE_P(Constrained, EventContract, testing::ValuesIn(constrained_cases()),
+                         name_of);
 INSTANTIATE_TEST_SUITE_P(All, EventContract, testing::ValuesIn(all_cases_and_a_model()), name_of);
 INSTANTIATE_TEST_SUITE_P(WithSources, EventContract, testing::ValuesIn(warm_cases()), name_of);
 

@@ -107,5 +107,38 @@ TEST(Explanation, ChangesNoProposal) {
   }
 }
 
+TEST(Explanation, SaysHowLikelyTheConstraintsAreKept) {
+  for (const char* name : {"gp", "portfolio"}) {
+    const auto searcher =
+        make_searcher(
+            name, unit_square(),
+            {.seed = 3, .objectives = {minimize("loss")}, .options = {}, .constraints = 1})
+            .value();
+    Rng rng(8);
+    for (TrialId id = 0; id < 30; ++id) {
+      const Trial trial{id, unit_square().sample(rng)};
+      const double excess = trial.genome.number("x") - 0.5;
+      searcher->tell(trial, Measured{.values = {high_bowl(trial.genome)}, .excesses = {excess}});
+    }
+    for (int i = 0; i < 10; ++i) {
+      const Genome genome = unit_square().sample(rng);
+      const double x = genome.number("x");
+      const double feasibility = explained(*searcher, genome).feasibility.value();
+      if (x < 0.4) {
+        EXPECT_GT(feasibility, 0.9) << name << " " << x;
+      } else if (x > 0.6) {
+        EXPECT_LT(feasibility, 0.1) << name << " " << x;
+      }
+    }
+  }
+}
+
+TEST(Explanation, SaysNothingOfConstraintsWhereThereAreNone) {
+  const auto searcher = make("gp", unit_square(), minimize("loss"));
+  tell_draws(*searcher, 20, 1);
+  Rng rng(1);
+  EXPECT_FALSE(explained(*searcher, unit_square().sample(rng)).feasibility);
+}
+
 }  // namespace
 }  // namespace detol

@@ -1,5 +1,6 @@
 #include "search/gp_criterion.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -55,6 +56,81 @@ TEST_P(EveryCriterion, HasTheDerivativesOfFiniteDifferences) {
 INSTANTIATE_TEST_SUITE_P(All, EveryCriterion,
                          testing::Values(GpAcquisition::kImprovement, GpAcquisition::kPerWork,
                                          GpAcquisition::kBound));
+
+// A model of `objectives` objectives and two constraints; the observations exceed the first by
+// normal draws plus `excess`.
+GpModel constrained_model(std::size_t objectives, double excess) {
+  const auto features = std::make_shared<const Features>(line());
+  GpModel model(features, objectives + 2, objectives, features->empty_points(), nullptr, 2);
+  Rng rng(5);
+  for (int i = 0; i < 8; ++i) {
+    std::vector<double> outcomes;
+    for (std::size_t j = 0; j < objectives; ++j) outcomes.push_back(rng.normal());
+    outcomes.push_back(rng.normal() + excess);
+    outcomes.push_back(-1);
+    model.append(features->of(line().sample(rng)), outcomes);
+  }
+  model.use(refit(*features, model.observed(), model.fits(), Rng(1)));
+  model.fantasize({});
+  return model;
+}
+
+class ConstrainedCriterion : public testing::TestWithParam<GpAcquisition> {};
+
+TEST_P(ConstrainedCriterion, HasTheDerivativesOfFiniteDifferences) {
+  for (const std::size_t objectives : {1u, 2u}) {
+    for (const double excess : {0.0, 10.0}) {
+      const GpModel model = constrained_model(objectives, excess);
+      const GpCriterion criterion(model, GetParam());
+      At at(objectives + 2, {.mean = 0.1, .variance = 0.5});
+      at[objectives].mean = -0.4;
+      const GpCriterion::Value value = criterion(at);
+      for (std::size_t i = 0; i < at.size(); ++i) {
+        for (double Prediction::*part : {&Prediction::mean, &Prediction::variance}) {
+          At up = at, down = at;
+          up[i].*part += 1e-5;
+          down[i].*part -= 1e-5;
+          const auto& slopes = part == &Prediction::mean ? value.by_mean : value.by_variance;
+          EXPECT_NEAR(slopes[i], (criterion(up).value - criterion(down).value) / 2e-5, 1e-5);
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ConstrainedCriterion,
+                         testing::Values(GpAcquisition::kImprovement, GpAcquisition::kBound));
+
+TEST(GpCriterion, WithConstraintsIsLessByTheLogarithmOfTheirProbability) {
+  const GpModel model = constrained_model(1, 0);
+  const GpCriterion criterion(model, GpAcquisition::kImprovement);
+  const Prediction loss{.mean = 0.1, .variance = 0.5}, kept{.mean = -50, .variance = 1};
+  const Prediction even{.mean = model.bound(1), .variance = 1};
+  EXPECT_NEAR(criterion(At{loss, kept, kept}).value - criterion(At{loss, even, kept}).value,
+              std::log(2.0), 1e-6);
+  EXPECT_NEAR(criterion.feasibility(At{loss, even, kept}).value(), 0.5, 1e-9);
+}
+
+TEST(GpCriterion, ImprovesOnTheBestThatKeepsTheConstraints) {
+  const GpModel model = constrained_model(1, 0);
+  double kept = INFINITY;
+  const std::vector<double> smoothed = model.output(0).smoothed();
+  for (std::size_t i = 0; i < smoothed.size(); ++i) {
+    if (model.observed().outcomes[1][i] <= 0) kept = std::min(kept, smoothed[i]);
+  }
+  ASSERT_GT(kept, std::ranges::min(smoothed));  // the best of all breaks one
+  EXPECT_EQ(model.least_smoothed(0), kept);
+}
+
+TEST(GpCriterion, IsTheProbabilityAloneWhileNothingKeepsTheConstraints) {
+  for (const std::size_t objectives : {1u, 2u}) {
+    const GpModel model = constrained_model(objectives, 10);
+    EXPECT_FALSE(model.least_smoothed(0));
+    const GpCriterion criterion(model, GpAcquisition::kImprovement);
+    At at(objectives + 2, {.mean = 0.1, .variance = 0.5});
+    EXPECT_NEAR(std::exp(criterion(at).value), criterion.feasibility(at).value(), 1e-12);
+  }
+}
 
 }  // namespace
 }  // namespace detol

@@ -2,6 +2,7 @@
 
 // The fixture of the contract tests: every searcher on every space of spaces.h.
 
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -23,6 +24,7 @@ inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 struct Case {
   SearcherRow row;
   NamedSpace space;
+  std::size_t constraints = 0;
 };
 
 inline void PrintTo(const Case& c, std::ostream* out) {
@@ -33,6 +35,15 @@ inline std::vector<Case> all_cases() {
   std::vector<Case> cases;
   for (const SearcherRow& row : searchers()) {
     for (const auto& space : all_spaces()) cases.push_back({row, space});
+  }
+  return cases;
+}
+
+inline std::vector<Case> constrained_cases() {
+  std::vector<Case> cases;
+  for (const SearcherRow& row : searchers()) {
+    for (const char* space : {"conditional", "steps"})
+      cases.push_back({row, {space, space_named(space)}, 2});
   }
   return cases;
 }
@@ -112,12 +123,21 @@ class SearcherContract : public testing::TestWithParam<Case> {
   std::unique_ptr<Searcher> make(std::uint64_t seed = 7,
                                  const Objective& objective = minimize("loss")) const {
     return GetParam()
-        .row.make(space(), {.seed = seed, .objectives = {objective}, .options = {}})
+        .row
+        .make(space(), {.seed = seed,
+                        .objectives = {objective},
+                        .options = {},
+                        .constraints = GetParam().constraints})
         .value();
   }
 
+  // Each constraint is kept by about half of the trials; neither by those of the least loss.
   Measured measured(const Trial& trial) const {
-    return {.values = {loss_of(space(), trial.genome)}, .fidelity = 1, .work = 1};
+    const double loss = loss_of(space(), trial.genome);
+    Measured measured{.values = {loss}, .fidelity = 1, .work = 1};
+    for (std::size_t i = 0; i < GetParam().constraints; ++i)
+      measured.excesses.push_back((i == 0 ? 0.2 - loss : std::sin(20 * loss)));
+    return measured;
   }
 
   // Logs a search by eight workers until `tells` outcomes were told: of all kinds, out of

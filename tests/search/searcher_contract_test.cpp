@@ -170,6 +170,8 @@ TEST_P(SearcherContract, NeedsAnObjective) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SearcherContract, testing::ValuesIn(all_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(Constrained, SearcherContract, testing::ValuesIn(constrained_cases()),
+                         name_of);
 INSTANTIATE_TEST_SUITE_P(WithSources, SearcherContract, testing::ValuesIn(warm_cases()), name_of);
 
 TEST(Searchers, AnUnknownNameIsAUsageErrorWithAGuess) {

@@ -75,5 +75,35 @@ TEST(ImprovementPerWork, ForgetsTheWorkWithExponentZero) {
   EXPECT_EQ(log_improvement_per_work(-3, {.mean = 7, .variance = 1}, 0), -3);
 }
 
+TEST(LogProbabilityBelow, IsTheLogarithmOfTheNormalDistribution) {
+  for (double mean : {-30.0, -1.0, 0.2, 0.69, 0.71, 3.0})
+    EXPECT_NEAR(log_probability_below({.mean = mean, .variance = 0.25}, 0.2).value,
+                std::log(0.5 * std::erfc((mean - 0.2) / 0.5 / std::sqrt(2.0))), 1e-9)
+        << mean;
+}
+
+TEST(LogProbabilityBelow, FallsWithTheMeanAlsoWhereTheProbabilityUnderflows) {
+  double before = 1;
+  for (double mean = 0; mean < 1e7; mean = mean * 1.3 + 0.01) {
+    const double value = log_probability_below({.mean = mean, .variance = 1}, 0).value;
+    ASSERT_TRUE(std::isfinite(value)) << mean;
+    ASSERT_LT(value, before) << mean;
+    before = value;
+  }
+}
+
+TEST(LogProbabilityBelow, ItsDerivativesAreFiniteDifferences) {
+  for (double mean : {-20.0, -2.0, 0.0, 0.7, 1.3, 5.0, 30.0, 300.0}) {
+    const AcquisitionValue acquired = log_probability_below({.mean = mean, .variance = 0.8}, 0.1);
+    const auto value = [](double m, double v) {
+      return log_probability_below({.mean = m, .variance = v}, 0.1).value;
+    };
+    const double by_mean = (value(mean + 1e-5, 0.8) - value(mean - 1e-5, 0.8)) / 2e-5;
+    const double by_variance = (value(mean, 0.8 + 1e-5) - value(mean, 0.8 - 1e-5)) / 2e-5;
+    EXPECT_NEAR(acquired.by_mean, by_mean, 1e-4 * std::abs(by_mean) + 1e-6) << mean;
+    EXPECT_NEAR(acquired.by_variance, by_variance, 1e-3 * std::abs(by_variance) + 1e-5) << mean;
+  }
+}
+
 }  // namespace
 }  // namespace detol

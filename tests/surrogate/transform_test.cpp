@@ -155,5 +155,29 @@ TEST(OutcomeTransform, ComesBackFromItsNumbers) {
   for (double value : {-1.0, 0.2, 1e9}) EXPECT_EQ(other(value), one(value));
 }
 
+TEST(OutcomeTransform, FittedToABoundTellsBothSidesOfItApart) {
+  std::vector<double> kept(40, 0);
+  for (std::size_t i = 0; i < kept.size(); ++i) kept[i] = -0.5 - 0.001 * static_cast<double>(i);
+  kept.push_back(3);  // all but one are far from the bound
+  const OutcomeTransform transform = OutcomeTransform::fitted_to_bound(kept);
+  EXPECT_LT(transform(-0.5), transform(0));
+  EXPECT_LT(transform(0), transform(3));
+  EXPECT_LT(transform(0), transform(kInfinity));
+}
+
+TEST(OutcomeTransform, FittedToABoundIsLinearButForOutliers) {
+  std::vector<double> values = losses(100);
+  values.push_back(1e9);
+  const OutcomeTransform transform = OutcomeTransform::fitted_to_bound(values);
+  const double unit = transform(1) - transform(0);
+  EXPECT_GT(unit, 0.01);  // the outlier does not decide the scale
+  EXPECT_NEAR(transform(2) - transform(0), 2 * unit, 1e-9);
+  EXPECT_NEAR(transform(-2) - transform(0), -2 * unit, 1e-9);
+  EXPECT_EQ(OutcomeTransform::fitted_to_bound({})(7), 7);
+  const OutcomeTransform of_equals = OutcomeTransform::fitted_to_bound(std::vector<double>(5, -1));
+  EXPECT_LT(of_equals(-1), of_equals(0));
+  EXPECT_LT(of_equals(0), of_equals(kInfinity));
+}
+
 }  // namespace
 }  // namespace detol
