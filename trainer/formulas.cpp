@@ -227,6 +227,25 @@ BenchmarkFunction make_gallagher(const FunctionConfig& config) {
   return {.values = value, .optimum = 0};
 }
 
+// The value and the constraint of a simulation of Gardner et al. (2014, "Bayesian Optimization with
+// Inequality Constraints", ICML).
+BenchmarkFunction make_gardner(const FunctionConfig&) {
+  const auto values = [](const Genome& genome) {
+    const double x = genome.codes()[0], y = genome.codes()[1];
+    return Point{std::sin(x) + y, std::sin(x) * std::sin(y) + 0.95};
+  };
+  return {.values = values, .optimum = std::asin(0.95) - 1};
+}
+
+BenchmarkFunction make_hartmann6_constrained(const FunctionConfig&) {
+  const BaseFunction& base = *find_row(base_functions(), "hartmann6");
+  const auto values = [&base](const Genome& genome) {
+    const auto x = genome.codes();
+    return Point{base.value(x), square(x[1]) + square(x[5]) - 0.3, 0.8 - x[0] - x[3]};
+  };
+  return {.values = values, .optimum = -2.2901445};
+}
+
 // Returns both objectives of a ZDT function; the three differ in `shape(f1 / g, f1)`.
 Point zdt(Points x, double (*shape)(double ratio, double f1)) {
   const double rest = std::accumulate(x.begin() + 1, x.end(), 0.0);
@@ -283,6 +302,8 @@ constexpr std::array kFormulas = {
     Formula{"mixed", [](const FunctionConfig&) { return of(mixed); }},
     Formula{"conditional", [](const FunctionConfig&) { return of(conditional); }},
     Formula{"branches", make_branches},
+    Formula{"gardner", make_gardner},
+    Formula{"hartmann6_constrained", make_hartmann6_constrained},
     Formula{"zdt1", [](const FunctionConfig&) { return of_zdt(convex); }},
     Formula{"zdt2", [](const FunctionConfig&) { return of_zdt(concave); }},
     Formula{"zdt3", [](const FunctionConfig&) { return of_zdt(in_pieces); }},

@@ -16,7 +16,8 @@ namespace detol::inline trainer {
 struct BenchmarkFunction {
   // Returns a value for each metric of the function's row. REQUIRES: a genome of its space.
   std::function<std::vector<double>(const Genome& genome)> values;
-  // The global minimum, to compute a regret; NaN if there are several objectives.
+  // The global minimum, of what keeps the constraints, to compute a regret; NaN if there are
+  // several objectives.
   double optimum = std::numeric_limits<double>::quiet_NaN();
   double seconds = 0;  // duration of a trial
 };

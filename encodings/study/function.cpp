@@ -58,6 +58,8 @@ constexpr std::array kBoxes = {
     Box{"sphere", -5, 5, 2},
     Box{"shekel", 0, 10, 4},
     Box{"gallagher", -5, 5, 2},
+    Box{"gardner", 0, 6, 2},
+    Box{"hartmann6_constrained", 0, 1, 6},
     Box{"zdt1", 0, 1, 30},
     Box{"zdt2", 0, 1, 30},
     Box{"zdt3", 0, 1, 30},
@@ -133,6 +135,12 @@ std::span<const Words> value_alone(const FunctionConfig&) {
   return kValue;
 }
 
+// The value, and what is to be at most 0.
+std::span<const Words> constrained(const FunctionConfig& config) {
+  static constexpr std::array<Words, 3> kValues = {"value", "c1", "c2"};
+  return std::span(kValues).first(config.name == "gardner" ? 2 : 3);
+}
+
 std::span<const Words> several(const FunctionConfig& config) {
   static constexpr std::array<Words, 3> kValues = {"f1", "f2", "f3"};
   const bool is_dtlz = config.name == "dtlz2";
@@ -165,6 +173,10 @@ constexpr std::array kFunctions = {
                 value_alone},
     FunctionRow{"branches", "four kinds with parameters of their own, nearly equally good",
                 kInstances, branches_space, value_alone},
+    FunctionRow{"gardner", "two parameters, and a constraint that 2 % of the box keep", kNoiseAlone,
+                box_space, constrained},
+    FunctionRow{"hartmann6_constrained", "hartmann6 with two constraints that its optimum breaks",
+                kNoiseAlone, box_space, constrained},
     FunctionRow{"zdt1", "two objectives, a convex front", kZdt, box_space, several},
     FunctionRow{"zdt2", "two objectives, a concave front", kZdt, box_space, several},
     FunctionRow{"zdt3", "two objectives, a front in five pieces", kZdt, box_space, several},
