@@ -178,7 +178,14 @@ Json pareto_front(const ReportSource& source, const Trials& trials) {
   std::vector<std::size_t> positions;
   const std::vector<Losses> points = losses_of(source, trials, positions);
   if (points.empty()) return {{"why", "No trial has a number for every objective yet."}};
-  const Losses reference = worst_of(points);
+  Losses reference = worst_of(points);
+  for (std::size_t k = 0; k < reference.size(); ++k) {
+    const Objective& objective = source.study.objectives[k];
+    const auto own =
+        std::ranges::find(source.config.objectives, objective.metric, &Objective::metric);
+    if (own == source.config.objectives.end() || !own->reference) continue;
+    reference[k] = objective.direction == Direction::kMinimize ? *own->reference : -*own->reference;
+  }
   Json shown{{"front", Json::array()}, {"reference", Json::array()}};
   for (const std::size_t place : nondominated(points)) shown["front"].push_back(positions[place]);
   for (std::size_t k = 0; k < reference.size(); ++k) {

@@ -36,7 +36,8 @@ Json history(const ReportSource& source, const Trials& trials);
 Json time_to_best(const ReportSource& source, const Trials& trials);
 
 // {"front": numbers of the trials of the Pareto set, "reference", "volume": {"trial", "volume"}}:
-// the hypervolume of the first trials up to each number, below the worst value of each objective.
+// the hypervolume of the first trials up to each number, below the reference of each objective, by
+// default its worst value.
 // Null with one objective.
 Json pareto_front(const ReportSource& source, const Trials& trials);
 

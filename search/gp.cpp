@@ -219,7 +219,7 @@ class Gp final : public Searcher {
 
   void forget() {
     model_ = GpModel(features_, outputs_.count(), objectives_.size(), candidate_points_,
-                     source_models_, outputs_.constraints());
+                     source_models_, outputs_.bounds());
     failed_ = features_->empty_points();
     failed_points_.clear();
     genomes_.clear();

@@ -33,6 +33,8 @@ std::optional<HypervolumeImprovement> front_of_model(const GpModel& model) {
     double worst = front.front()[i];
     for (const Losses& point : front) worst = std::max(worst, point[i]);
     reference[i] = std::max(reference[i], worst + kBeyond);
+    const auto& given = observed.bounds.references;
+    if (i < given.size() && given[i]) reference[i] = model.fits()[i].transform(*given[i]);
   }
   return HypervolumeImprovement(front, std::move(reference));
 }

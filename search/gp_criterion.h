@@ -4,7 +4,8 @@
 // outputs at a point.
 //
 //   improvement  the logarithm of the expected improvement on the best, with several objectives
-//                that of the expected hypervolume improvement on the front
+//                that of the expected hypervolume improvement on the front, below the objectives'
+//                references
 //   per_work     the same, minus the expected logarithm of the trial's work
 //   bound        the lower confidence bound of the first objective
 //

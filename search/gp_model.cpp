@@ -133,13 +133,13 @@ std::optional<ModelFit> fit_from(std::span<const double> numbers, const Features
 
 GpModel::GpModel(std::shared_ptr<const Features> features, std::size_t outputs,
                  std::size_t objectives, Points candidates,
-                 std::shared_ptr<const SourceModels> sources, std::size_t constraints)
+                 std::shared_ptr<const SourceModels> sources, const OutputBounds& bounds)
     : features_(std::move(features)),
       sources_(std::move(sources)),
       candidates_(std::move(candidates)),
       observed_{features_->empty_points(), {}, objectives} {
   observed_.outcomes.resize(outputs);
-  observed_.constraints = constraints;
+  observed_.bounds = bounds;
   if (sources_ != nullptr) {
     observed_.sources = sources_->size();
     observed_.means.resize(objectives);

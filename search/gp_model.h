@@ -73,7 +73,7 @@ class GpModel {
 
   GpModel(std::shared_ptr<const Features> features, std::size_t outputs, std::size_t objectives,
           Points candidates, std::shared_ptr<const SourceModels> sources = nullptr,
-          std::size_t constraints = 0);
+          const OutputBounds& bounds = {});
 
   std::size_t size() const { return observed_.size(); }  // observations
   const Observed& observed() const { return observed_; }

@@ -4,6 +4,7 @@
 // where not all can be afforded. A value type.
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "core/rng.h"
@@ -13,17 +14,24 @@ namespace detol::inline search {
 
 std::vector<std::size_t> indices_below(std::size_t count);  // 0, 1, 2, ...
 
+// OutputBounds: what outputs are to be below of.
+struct OutputBounds {
+  std::size_t constraints = 0;  // the last outputs: what they are exceeded by; <= 0: kept
+  // One per objective or none: losses beyond which a front does not count.
+  std::vector<std::optional<double>> references = {};
+};
+
 struct Observed {
   Points points;
   std::vector<std::vector<double>> outcomes;  // per output; smaller is better
   std::size_t objectives = 0;  // outputs after these are logarithms of work, not transformed
   std::size_t sources = 0;
   std::vector<std::vector<double>> means =
-      {};                       // per objective, row-major: the sources' predictions
-  std::size_t constraints = 0;  // the last outputs: what they are exceeded by; <= 0: kept
+      {};  // per objective, row-major: the sources' predictions
+  OutputBounds bounds = {};
 
   std::size_t size() const { return points.size(); }
-  std::size_t first_constraint() const { return outcomes.size() - constraints; }
+  std::size_t first_constraint() const { return outcomes.size() - bounds.constraints; }
   double violation(std::size_t observation) const;  // the sum of what exceeds; 0: all are kept
   // Returns the `most` best observations by the first objective, the best first, after those of
   // less violation.

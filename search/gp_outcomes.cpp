@@ -22,6 +22,16 @@ std::vector<double> GpOutputs::of(const Outcome& outcome) const {
   return outcomes;
 }
 
+OutputBounds GpOutputs::bounds() const {
+  OutputBounds bounds{.constraints = constraints_};
+  for (const Objective& objective : objectives_) {
+    const double sign = objective.direction == Direction::kMinimize ? 1 : -1;
+    auto& reference = bounds.references.emplace_back(objective.reference);
+    if (reference) *reference *= sign;
+  }
+  return bounds;
+}
+
 bool ArmLosses::see(std::span<const double> outcomes) {
   if (violation_of(outcomes.last(constraints_)) > 0) {
     has_violation_ = true;

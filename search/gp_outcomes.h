@@ -10,6 +10,7 @@
 
 #include "encodings/space/trial.h"
 #include "search/gp_criterion.h"
+#include "search/gp_observed.h"
 #include "search/searcher.h"
 
 namespace detol::inline search {
@@ -36,6 +37,7 @@ class GpOutputs {
 
   std::size_t count() const { return objectives_.size() + (has_work_ ? 1 : 0) + constraints_; }
   std::size_t constraints() const { return constraints_; }
+  OutputBounds bounds() const;
 
   // Returns one value per output; none if the trial failed.
   std::vector<double> of(const Outcome& outcome) const;

@@ -42,6 +42,8 @@ constexpr std::string_view to_text(Direction direction) {
 struct Objective {
   std::string metric;
   Direction direction = Direction::kMinimize;
+  // The bound of interest of a front: worse values do not count for its hypervolume.
+  std::optional<double> reference = {};
 };
 
 inline Objective minimize(std::string metric) {

@@ -102,6 +102,8 @@ Result<void> read_list_of_objectives(const json& list, const YamlNode& nodes,
     if (std::ranges::find(study.objectives, metric, &Objective::metric) != study.objectives.end())
       return source.error(nodes.items[i].at, fmt::format("objectives: {} is there twice", metric));
     study.objectives.push_back(maximizes ? maximize(metric) : minimize(metric));
+    if (list[i].contains("reference"))
+      study.objectives.back().reference = list[i].at("reference").get<double>();
   }
   return {};
 }

@@ -55,7 +55,8 @@ constexpr Field kMetric = {.key = "metric", .kind = kWord, .required = true};
 constexpr Field kLatencyBatch = {.key = "batch", .kind = kInt, .low = 1, .high = 4096};
 constexpr Field kEpochsTarget = {.key = "target", .kind = kWord};
 
-constexpr std::array kObjective = {kMetric, kDirection, kLatencyBatch, kEpochsTarget};
+constexpr std::array kObjective = {kMetric, kDirection, kLatencyBatch, kEpochsTarget,
+                                   Field{.key = "reference", .kind = kNumber}};
 
 constexpr std::array kMetricConstraint = {kMetric, Field{.key = "min", .kind = kNumber},
                                           Field{.key = "max", .kind = kNumber}, kLatencyBatch,

@@ -138,12 +138,14 @@ TEST(StudyConfig, ConstrainsMetricsAndSaysHowTheyAreMeasured) {
   ASSERT_NE(file.find(one), std::string::npos);
   file.replace(file.find(one), one.size(),
                "[{metric: val_loss, direction: minimize}, "
-               "{metric: latency, direction: minimize, batch: 64}]\n"
+               "{metric: latency, direction: minimize, batch: 64, reference: 0.25}]\n"
                "constraints: [{metric: latency, max: 0.5}, {metric: val_f1, min: 0.8, max: 1}, "
                "{metric: params, max: 5000}, "
                "{metric: epochs_to_target, max: 3, target: val_accuracy>=0.9}]");
   const StudyConfig study = load(file);
   EXPECT_EQ(study.latency_batch, 64);
+  EXPECT_EQ(study.objectives[0].reference, std::nullopt);
+  EXPECT_EQ(study.objectives[1].reference, 0.25);
   EXPECT_EQ(to_text(study.epochs_target.value()), "val_accuracy>=0.9");
   EXPECT_EQ(study.constraints.max_params, 5000);  // refused before it is trained
   ASSERT_EQ(study.metric_constraints.size(), 4u);

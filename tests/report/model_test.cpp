@@ -92,6 +92,21 @@ TEST(ReportPareto, HasTheFrontAndTheVolumeThatItDominates) {
   EXPECT_EQ(pareto["volume"]["volume"], Json({3.0, 3.0, 5.0, 6.0}));
 }
 
+TEST(ReportPareto, CountsTheVolumeBelowTheReferences) {
+  WrittenStudy study({minimize("value"), minimize("cost")});
+  study.add({.curve = {1}, .second = 3});
+  study.add({.curve = {4}, .second = 4});
+  study.add({.curve = {2}, .second = 2});
+  study.add({.curve = {3}, .second = 1});
+  ReportSource source = study.source();
+  source.config.objectives = source.study.objectives;
+  source.config.objectives[1].reference = 2.5;
+  const Json pareto = model_of(source)["pareto"];
+  EXPECT_EQ(pareto["front"], Json({0, 2, 3}));
+  EXPECT_EQ(pareto["reference"], Json({4.0, 2.5}));
+  EXPECT_EQ(pareto["volume"]["volume"], Json({0.0, 0.0, 1.0, 2.0}));
+}
+
 TEST(ReportPareto, TurnsAMaximisedObjective) {
   WrittenStudy study({maximize("value"), minimize("cost")});
   study.add({.curve = {3}, .second = 1});

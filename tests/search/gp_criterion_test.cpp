@@ -61,7 +61,8 @@ INSTANTIATE_TEST_SUITE_P(All, EveryCriterion,
 // normal draws plus `excess`.
 GpModel constrained_model(std::size_t objectives, double excess) {
   const auto features = std::make_shared<const Features>(line());
-  GpModel model(features, objectives + 2, objectives, features->empty_points(), nullptr, 2);
+  GpModel model(features, objectives + 2, objectives, features->empty_points(), nullptr,
+                {.constraints = 2});
   Rng rng(5);
   for (int i = 0; i < 8; ++i) {
     std::vector<double> outcomes;
@@ -130,6 +131,29 @@ TEST(GpCriterion, IsTheProbabilityAloneWhileNothingKeepsTheConstraints) {
     At at(objectives + 2, {.mean = 0.1, .variance = 0.5});
     EXPECT_NEAR(std::exp(criterion(at).value), criterion.feasibility(at).value(), 1e-12);
   }
+}
+
+TEST(GpCriterion, CountsNothingBeyondTheReferences) {
+  const auto features = std::make_shared<const Features>(line());
+  const auto model_with = [&](std::vector<std::optional<double>> references) {
+    GpModel model(features, 2, 2, features->empty_points(), nullptr,
+                  {.references = std::move(references)});
+    Rng rng(5);
+    for (int i = 0; i < 8; ++i)
+      model.append(features->of(line().sample(rng)), std::vector{rng.normal(), rng.normal()});
+    model.use(refit(*features, model.observed(), model.fits(), Rng(1)));
+    model.fantasize({});
+    return model;
+  };
+  const GpModel free = model_with({}), bounded = model_with({-0.5, std::nullopt});
+  const double edge = bounded.fits()[0].transform(-0.5);
+  const At beyond = {{.mean = edge + 1, .variance = 1e-6}, {.mean = -4, .variance = 1e-6}};
+  const At inside = {{.mean = edge - 1, .variance = 1e-6}, {.mean = -4, .variance = 1e-6}};
+  const GpCriterion anywhere(free, GpAcquisition::kImprovement);
+  const GpCriterion below(bounded, GpAcquisition::kImprovement);
+  EXPECT_GT(anywhere(beyond).value, -10);
+  EXPECT_LT(below(beyond).value, -1000);
+  EXPECT_GT(below(inside).value, -10);
 }
 
 }  // namespace

@@ -44,5 +44,14 @@ TEST(ArmLosses, WithoutConstraintsAreTheLosses) {
   }
 }
 
+TEST(GpOutputs, ReferencesAreLosses) {
+  SearcherSettings settings{.objectives = {maximize("a"), minimize("b"), minimize("c")},
+                            .options = {}};
+  settings.objectives[0].reference = 0.9;
+  settings.objectives[1].reference = 5;
+  EXPECT_EQ(GpOutputs(settings, GpAcquisition::kImprovement).bounds().references,
+            (std::vector<std::optional<double>>{-0.9, 5, std::nullopt}));
+}
+
 }  // namespace
 }  // namespace detol
