@@ -83,6 +83,35 @@ budget: 20trials
   EXPECT_EQ(with({"--study", "lost"}).code, 4);
 }
 
+TEST_F(FunctionSearch, LearnsItsConstraintsAlsoAfterAResume) {
+  write_bytes(folder_.path() / "gardner.yaml", R"(version: 1
+study: gardner
+function: {name: gardner}
+objectives: [{metric: value, direction: minimize}]
+constraints: [{metric: c1, max: 0}]
+search: {algorithm: gp}
+budget: 40trials
+)");
+  const auto results = [&](const std::string& study) {
+    return detol({"query", "-f", "csv",
+                  "SELECT trial, value, params_json FROM v_trials WHERE study = '" + study +
+                      "' ORDER BY trial"})
+        .out;
+  };
+  const std::vector<std::string> words = {"search", "--space", "gardner.yaml", "-j", "1"};
+  ASSERT_EQ(detol(words).code, 0);
+  EXPECT_NEAR(json({"best", "gardner"})["value"].get<double>(), 0.25324, 0.01);
+  const Json why = json({"trial", "gardner", "best", "--why"});
+  EXPECT_GT(why["feasibility"].get<double>(), 0.05) << why;
+  const std::string straight = results("gardner");
+  ASSERT_EQ(detol({"study", "delete", "gardner", "--yes"}).code, 0);
+  std::vector<std::string> broken = words;
+  broken.insert(broken.end(), {"--study", "broken", "--budget", "15trials"});
+  ASSERT_EQ(detol(broken).code, 0);
+  ASSERT_EQ(detol({"resume", "broken", "--budget", "40trials", "-j", "1"}).code, 0);
+  EXPECT_EQ(results("broken"), straight);
+}
+
 TEST_F(FunctionSearch, RunsAndIsRead) {
   const Json valid = json({"validate", "--space", "naps.yaml"});
   EXPECT_EQ(valid["choices"], 1);

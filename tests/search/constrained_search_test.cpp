@@ -82,6 +82,23 @@ std::vector<std::string_view> names() {
 INSTANTIATE_TEST_SUITE_P(All, ConstrainedSearch, testing::ValuesIn(names()),
                          [](const auto& info) { return std::string(info.param); });
 
+// Above 0.9 it is exceeded without limit, as where a metric is missing.
+TEST_P(ConstrainedSearch, GoesToTheLeastViolationWhereNothingKeepsTheConstraint) {
+  const Space line = SpaceBuilder().add_float("x", 0, 1).build().value();
+  const auto searcher =
+      make_searcher(GetParam(), line,
+                    {.seed = 3, .objectives = {maximize("gain")}, .options = {}, .constraints = 1})
+          .value();
+  double sum = 0;
+  for (TrialId id = 0; id < 2 * kTrials; ++id) {
+    const Trial trial = searcher->ask(id, 1).at(0);
+    const double x = trial.genome.number("x");
+    searcher->tell(trial, Measured{.values = {x}, .excesses = {x > 0.9 ? INFINITY : 1 + x}});
+    if (id >= kTrials) sum += x;
+  }
+  EXPECT_LT(sum / kTrials, 0.4);
+}
+
 TEST(ConstrainedSearchRegret, IsFarBelowThatOfDrawsWhereModelsAndClimbsSearch) {
   const double random = median_of("random").regret;
   EXPECT_LT(median_of("gp").regret, random / 100);
