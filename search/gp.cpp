@@ -24,10 +24,11 @@
 // after the same tell. Where refits come from outside, a corrected outcome only changes a number;
 // otherwise everything is learned again at the next ask.
 //
-// A failed trial informs the chance of failure (gp_proposal.cpp), but not the values.
+// A failed trial informs the chance of failure (gp_proposal.cpp), but not the values. Constraints
+// are outputs of the model (gp_criterion.h); for the arms, what breaks one is last (gp_outcomes.h).
 //
-// Price: O(n^2) per tell and ask, up to the few thousand observations that the processes hold
-// (gp_model.h).
+// Price: O(n^2) per tell, ask and output, up to the few thousand observations that the processes
+// hold (gp_model.h).
 
 #include <map>
 #include <unordered_map>
