@@ -357,7 +357,7 @@ struct FakeStudy {
 
   // Decorates the searcher.
   std::function<std::unique_ptr<Searcher>(std::unique_ptr<Searcher>)> wrapped =
-      [](std::unique_ptr<Searcher> searcher) { return searcher; };
+      [](std::unique_ptr<Searcher> own) { return own; };
 
   VirtualClock clock;
   MemoryLedger ledger;
