@@ -18,11 +18,10 @@
 // with the region 56.5 (medians of 30 seeds).
 //
 // The posterior is a function of the trials told, in the order of their first tells, of those
-// pending, and of the last refit. A refit is due after the observations grew by a share, or when
-// the innovations since the last one are no longer standard normal. If the caller takes jobs
-// (background()), it returns the refits through absorb(); else the searcher refits itself, always
-// after the same tell. Where refits come from outside, a corrected outcome only changes a number;
-// otherwise everything is learned again at the next ask.
+// pending, and of the last refit (gp_refit.h). If the caller takes jobs (background()), it returns
+// the refits through absorb(); else the searcher refits itself, always in steps after the same
+// tells. Where refits come from outside, a corrected outcome only changes a number; otherwise
+// everything is learned again at the next ask.
 //
 // A failed trial informs the chance of failure (gp_proposal.cpp), but not the values. Constraints
 // are outputs of the model (gp_criterion.h); for the arms, what breaks one is last (gp_outcomes.h).
@@ -54,8 +53,6 @@ namespace {
 
 constexpr std::string_view kName = "gp";
 constexpr std::size_t kCandidates = 1000;  // in the whole space; their posterior is kept up to date
-constexpr std::size_t kFewest = 3;         // least observations of a fit
-constexpr std::size_t kWarmStartup = 4;    // observations before the first fit, with sources
 constexpr std::size_t kMostFantasies = 64;
 constexpr std::size_t kMostFailures = 32;  // failed trials that get a fantasy
 constexpr double kFantasyWork = 3e8;       // multiply-adds to append all fantasies
@@ -78,7 +75,8 @@ class Gp final : public Searcher {
         features_(std::make_shared<const Features>(space_, std::nullopt)),
         model_(features_, outputs_.count(), objectives_.size(), features_->empty_points()),
         arms_(std::in_place, space_, options_.region),
-        arm_losses_(outputs_.constraints()) {
+        arm_losses_(outputs_.constraints()),
+        refits_(kName, options_, rng_.split(hash64("refit"))) {
     const SobolPoints everywhere(space_.size(), rng_.split(hash64("candidates")).next());
     for (std::size_t i = 0; i < kCandidates; ++i)
       candidates_.push_back(space_.at(everywhere.point(i)));
@@ -121,18 +119,9 @@ class Gp final : public Searcher {
   }
 
   std::optional<RefitJob> background() override {
-    refits_itself_ = false;
+    refits_.leave_to_caller();
     catch_up();
-    if (is_job_out_ || !is_refit_due()) return std::nullopt;
-    is_job_out_ = true;
-    return refit_job({.model = kName,
-                      .version = version_ + 1,
-                      .era = era_,
-                      .features = features_,
-                      .observed = model_.observed(),
-                      .before = model_.fits(),
-                      .candidates = candidate_points_,
-                      .rng = rng_for_refit()});
+    return refits_.job(model_);
   }
 
   double trust_in_sources() override {
@@ -149,17 +138,9 @@ class Gp final : public Searcher {
     return explained(model_, options_.acquisition, at, objectives_);
   }
 
-  void absorb(const Refit& refit) override {
-    if (refit.model != kName) return;
-    refits_itself_ = is_job_out_ = false;
-    version_ = refit.version;
-    refit_ = refit;
-    is_refit_used_ = false;
-  }
+  void absorb(const Refit& refit) override { refits_.absorb(refit); }
 
  private:
-  Rng rng_for_refit() const { return rng_.split(hash64("refit")).split(version_ + 1); }
-
   // Fits models of the sources, and makes their best trials candidates.
   void learn_from(std::span<const MappedSource> sources) {
     if (sources.empty()) return;
@@ -194,7 +175,7 @@ class Gp final : public Searcher {
                           told.fidelity == told_[place].fidelity;
     told_[place] = std::move(told);
     if (place >= learned_) return;
-    if (is_value && !refits_itself_) {
+    if (is_value && !refits_.are_own()) {
       model_.correct(observations_[place], told_[place].outcomes);
       tell_arms_again();
     } else {
@@ -228,14 +209,12 @@ class Gp final : public Searcher {
     arm_losses_ = ArmLosses(outputs_.constraints());
     observations_.clear();
     learned_ = 0;
-    ++era_;
-    is_refit_used_ = false;
-    if (refits_itself_) version_ = 0;
+    refits_.forget();
   }
 
   void catch_up() {
     while (learned_ < told_.size()) learn(told_[learned_++]);
-    if (!refits_itself_ && !is_refit_used_) use_refit();
+    refits_.use_last(model_);
   }
 
   void learn(const ToldTrial& told) {
@@ -253,32 +232,7 @@ class Gp final : public Searcher {
     model_.append(
         told.fidelity > 0 ? features_->of(told.genome, told.fidelity) : features_->of(told.genome),
         told.outcomes);
-    if (refits_itself_ && is_refit_due()) {
-      model_.use(refit(*features_, model_.observed(), model_.fits(), rng_for_refit()));
-      ++version_;
-    }
-  }
-
-  // Uses the last refit from outside, once the observations that it was made of are known.
-  void use_refit() {
-    const std::size_t n = refit_.observations;
-    if (n == 0 || n > model_.size()) return;
-    is_refit_used_ = true;
-    auto processes = take_processes(refit_, era_);
-    auto fit = fit_from(refit_.parameters, *features_, model_.observed(), n);
-    if (fit) model_.use(*std::move(fit), std::move(processes));
-  }
-
-  bool is_refit_due() {
-    const std::size_t n = model_.size(), before = model_.fitted_at();
-    const std::size_t startup =
-        source_models_ ? std::min(options_.startup, kWarmStartup) : options_.startup;
-    if (n < std::max(startup, kFewest)) return false;
-    if (before == 0) return true;
-    if (n < before + 2) return false;
-    if (static_cast<double>(n) >= options_.growth * static_cast<double>(before)) return true;
-    if (n >= before + GpModel::kMostAppended / 2) return true;
-    return n >= before + 3 && model_.surprise() > options_.surprise;
+    refits_.advance(model_);
   }
 
   Genome startup_point(TrialId id) const {
@@ -377,12 +331,7 @@ class Gp final : public Searcher {
   std::vector<Point> failed_points_;       // the same, one by one
   std::size_t learned_ = 0;                // how many of told_
   std::vector<std::size_t> observations_;  // of each learned trial; the next one's if it failed
-  int era_ = 0;                            // how often everything was forgotten
-  std::uint64_t version_ = 0;              // version of the last refit
-  Refit refit_;                            // the last one from outside
-  bool is_refit_used_ = false;             // refit_ is in use; its prepared processes are gone
-  bool refits_itself_ = true;
-  bool is_job_out_ = false;
+  GpRefits refits_;
 
   std::vector<Genome> candidates_;
   Points candidate_points_{0, 0};

@@ -6,20 +6,8 @@
 #include <iterator>
 #include <numeric>
 
-#include "core/hash.h"
-#include "surrogate/fit.h"
-
 namespace detol::inline search {
 namespace {
-
-constexpr std::size_t kMostFitted = 768;  // observations that a fit uses
-
-Points points_of(const Features& features, const Points& points,
-                 std::span<const std::size_t> chosen) {
-  Points some = features.empty_points();
-  for (std::size_t i : chosen) some.push_back(points[i]);
-  return some;
-}
 
 double weighted_sum(std::span<const double> weights, std::span<const double> means) {
   return std::inner_product(weights.begin(), weights.end(), means.begin(), 0.0);
@@ -38,6 +26,15 @@ double residual(const Observed& observed, std::size_t output, std::size_t i, con
   return y - weighted_sum(fit.weights, row_of(observed.means[output], i, observed.sources));
 }
 
+}  // namespace
+
+Points points_of(const Features& features, const Points& points,
+                 std::span<const std::size_t> chosen) {
+  Points some = features.empty_points();
+  for (std::size_t i : chosen) some.push_back(points[i]);
+  return some;
+}
+
 std::vector<double> residuals(const Observed& observed, std::size_t output, const OutputFit& fit,
                               std::span<const std::size_t> chosen) {
   std::vector<double> y;
@@ -45,49 +42,13 @@ std::vector<double> residuals(const Observed& observed, std::size_t output, cons
   return y;
 }
 
-OutputFit refit_output(const Features& features, const Observed& observed, std::size_t output,
-                       const KernelParameters& before, Rng rng) {
-  const std::vector<double>& outcomes = observed.outcomes[output];
-  OutputFit after{.kernel = before, .transform = {}, .weights = {}};
-  if (output < observed.objectives) after.transform = OutcomeTransform::fitted(outcomes);
-  if (output < observed.objectives && observed.sources > 0) {
-    std::vector<double> y;
-    for (double outcome : outcomes) y.push_back(after.transform(outcome));
-    after.weights =
-        source_weights(y, observed.means[output], observed.sources, rng.split(hash64("weights")));
-  }
-  if (output >= observed.first_constraint())
-    after.transform = OutcomeTransform::fitted_to_bound(outcomes);
-  const std::vector<std::size_t> chosen = observed.chosen_for_fit(output, kMostFitted, rng);
-  after.kernel = fit(features, points_of(features, observed.points, chosen),
-                     residuals(observed, output, after, chosen), before)
-                     .parameters;
-  return after;
-}
-
-}  // namespace
-
-ModelFit refit(const Features& features, const Observed& observed,
-               std::span<const OutputFit> before, Rng rng) {
-  ModelFit fit{.outputs = {},
-               .observations = observed.size(),
-               .members = observed.chosen_members(GpModel::kMostMembers, rng.split(before.size()))};
-  for (std::size_t i = 0; i < before.size(); ++i)
-    fit.outputs.push_back(refit_output(features, observed, i, before[i].kernel, rng.split(i)));
-  return fit;
-}
-
-std::vector<LazyGp> processes_of(const Features& features, const Observed& observed,
-                                 const ModelFit& fit, const Points& candidates) {
-  const Points points = points_of(features, observed.points, fit.members);
-  std::vector<LazyGp> processes;
-  for (std::size_t i = 0; i < fit.outputs.size(); ++i) {
-    const OutputFit& output = fit.outputs[i];
-    processes.emplace_back(features, output.kernel, points,
-                           residuals(observed, i, output, fit.members));
-    processes.back().attach(candidates);
-  }
-  return processes;
+LazyGp process_of(const Features& features, const Observed& observed, const ModelFit& fit,
+                  std::size_t output, const Points& candidates) {
+  const OutputFit& of_output = fit.outputs[output];
+  LazyGp process(features, of_output.kernel, points_of(features, observed.points, fit.members),
+                 residuals(observed, output, of_output, fit.members));
+  process.attach(candidates);
+  return process;
 }
 
 std::vector<double> to_numbers(const ModelFit& fit) {
@@ -181,7 +142,8 @@ void GpModel::use(ModelFit fit, std::vector<LazyGp> processes) {
 }
 
 void GpModel::catch_up() {
-  if (processes_.empty()) processes_ = processes_of(*features_, observed_, fit_, candidates_);
+  for (std::size_t i = processes_.size(); i < fit_.outputs.size(); ++i)
+    processes_.push_back(process_of(*features_, observed_, fit_, i, candidates_));
   const std::size_t begun = fit_.members.size();
   const std::size_t next = fit_.observations + (members_.size() - begun);
   const std::size_t last = std::min(size(), fit_.observations + kMostAppended);

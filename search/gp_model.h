@@ -44,15 +44,17 @@ struct ModelFit {
   std::vector<std::size_t> members;  // observations that the processes begin with, ascending
 };
 
-// Fits every output, starting from the fits before. Pure; any thread. `rng` chooses which
-// observations it uses, and which are members, where there are more than can be afforded.
-// REQUIRES: two observations or more.
-ModelFit refit(const Features& features, const Observed& observed,
-               std::span<const OutputFit> before, Rng rng);
+// Return the points of some observations, and their transformed outcomes less what the sources
+// predict.
+Points points_of(const Features& features, const Points& points,
+                 std::span<const std::size_t> chosen);
+std::vector<double> residuals(const Observed& observed, std::size_t output, const OutputFit& fit,
+                              std::span<const std::size_t> chosen);
 
-// Returns the processes of a fit's members, with the candidates attached. O(n^3) for n members.
-std::vector<LazyGp> processes_of(const Features& features, const Observed& observed,
-                                 const ModelFit& fit, const Points& candidates);
+// Returns an output's process of a fit's members, with the candidates attached. O(n^3) for n
+// members.
+LazyGp process_of(const Features& features, const Observed& observed, const ModelFit& fit,
+                  std::size_t output, const Points& candidates);
 
 // to_numbers() writes a fit as a list of numbers for the ledger: a few dozen, and the members where
 // they are not all. fit_from() reads it; nullopt if the numbers are not of such a fit.
@@ -83,8 +85,9 @@ class GpModel {
   void append(const Point& x, std::span<const double> outcomes);
   void correct(std::size_t observation, std::span<const double> outcomes);
 
-  // Uses this fit and its processes_of(), which may have outcomes from before a correct(). If no
-  // processes are given, they are made when they are needed. REQUIRES: fit.observations <= size().
+  // Uses this fit and its process_of() each output, which may have outcomes from before a
+  // correct(). If no processes are given, they are made when they are needed. REQUIRES:
+  // fit.observations <= size().
   void use(ModelFit fit, std::vector<LazyGp> processes = {});
 
   // Updates the processes and appends fantasies: pending points with the posterior mean for their
@@ -120,6 +123,7 @@ class GpModel {
   // about 1 where the model is right; 1 if there are none.
   double surprise();
 
+  const std::shared_ptr<const Features>& features() const { return features_; }
   const Points& candidates() const { return candidates_; }
 
  private:

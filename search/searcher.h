@@ -86,8 +86,9 @@ class Searcher {
   virtual void expect(const Trial&) {}
 
   // Returns a job that is due and that no ask should wait for, if there is one: each job once, and
-  // the next one after its result was absorbed. The caller runs every job that it gets; a searcher
-  // on which background() was never called does the same work in ask().
+  // the next one after its result was absorbed. The caller runs every job that it gets. A searcher
+  // on which background() was never called does the same work in ask(): a long job in steps, one
+  // for each outcome that was told since it was due, so that no ask waits for all of it.
   virtual std::optional<RefitJob> background() { return std::nullopt; }
 
   // Uses the result of a job of this searcher, or of an equal searcher that was told the same

@@ -6,6 +6,9 @@
 // best parameters so far; a climb at the best of these depths begins there, and so on while the
 // result improves. (This may miss a depth whose maximum is elsewhere; the next fit, which starts
 // here, tries again.)
+//
+// An interrupted fit keeps the evaluations that it made. To continue it begins anew and is given
+// these again, which costs nothing: the optimiser is deterministic, so it comes to where it was.
 #include "surrogate/fit.h"
 
 #include <nlopt.h>
@@ -14,9 +17,11 @@
 #include <array>
 #include <cassert>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "surrogate/posterior_impl.h"
 
@@ -27,16 +32,29 @@ constexpr double kTolerance = 1e-4;       // of the log density, relative
 constexpr double kLeastTolerance = 1e-2;  // absolute: a ratio of densities that is no evidence
 constexpr double kImpossible = 1e10;      // minus the log density where there is none
 
-class Climber {
+}  // namespace
+
+class SteppedFit::Climber {
  public:
   Climber(const Features& features, const Points& points, std::span<const double> y,
           double least_noise)
       : density_(features, points, y), bounds_(bounds_of(density_.list(), least_noise)) {}
 
   int evaluations() const { return evaluations_; }
+  bool is_interrupted() const { return is_interrupted_; }
+
+  // Goes back to the start; the climbs that follow are interrupted after so many new evaluations.
+  void begin(int new_evaluations) {
+    most_ = known_.size() + static_cast<std::size_t>(std::max(new_evaluations, 1));
+    is_interrupted_ = false;
+    climbed_.fill(false);
+    evaluations_ = 0;
+    best_.clear();
+  }
 
   // Climbs from `start` with at most so many evaluations, at least one.
   void climb(std::span<const double> start, int depth, int evaluations) {
+    if (is_interrupted_) return;
     depth_ = depth;
     climbed_[static_cast<std::size_t>(depth)] = true;
     std::vector<double> at(start.begin(), start.end());
@@ -50,17 +68,19 @@ class Climber {
     nlopt_set_ftol_rel(optimiser.get(), kTolerance);
     nlopt_set_ftol_abs(optimiser.get(), kLeastTolerance);
     nlopt_set_maxeval(optimiser.get(), std::max(evaluations, 1));
+    optimiser_ = optimiser.get();
     double least = 0;
     nlopt_optimize(optimiser.get(), at.data(), &least);  // best_ has the best, however it ends
   }
 
-  // Climbs at another depth from the best parameters so far. Returns false if none are better.
+  // Climbs at another depth from the best parameters so far. Returns false if none are better, or
+  // it was interrupted.
   bool climb_at_another_depth(int evaluations) {
     const int before = best_depth_;
     const std::optional<int> depth = best_new_depth();
     if (!depth) return false;
     climb(best_, *depth, evaluations - GraphFeatures::kLevels);
-    return best_depth_ != before;
+    return best_depth_ != before && !is_interrupted_;
   }
 
   FitResult fitted() const {
@@ -78,8 +98,9 @@ class Climber {
     double best_density = -std::numeric_limits<double>::infinity();
     for (int depth = 0; depth < GraphFeatures::kLevels; ++depth) {
       if (climbed_[static_cast<std::size_t>(depth)]) continue;
-      ++evaluations_;
-      const double density = density_(best_, depth, {});
+      const Evaluation* at = evaluated(best_, depth, 0);
+      if (at == nullptr) return std::nullopt;
+      const double density = at->density;
       if (density > best_density) {
         best = depth;
         best_density = density;
@@ -93,9 +114,13 @@ class Climber {
   }
 
   double cost(std::span<const double> at, std::span<double> gradient) {
-    ++evaluations_;
-    const double density = density_(at, depth_, gradient);
-    for (double& slope : gradient) slope = -slope;
+    const Evaluation* evaluation = evaluated(at, depth_, gradient.size());
+    if (evaluation == nullptr) {
+      nlopt_force_stop(optimiser_);
+      return kImpossible;
+    }
+    const double density = evaluation->density;
+    std::ranges::transform(evaluation->gradient, gradient.begin(), std::negate<>());
     if (best_.empty() || density > best_density_) {
       best_.assign(at.begin(), at.end());
       best_depth_ = depth_;
@@ -104,8 +129,30 @@ class Climber {
     return std::isfinite(density) ? -density : kImpossible;
   }
 
+  struct Evaluation {
+    double density = 0;
+    std::vector<double> gradient;  // empty: not asked for
+  };
+
+  // Returns the next evaluation, a known one or a new one; nullptr if that is one too many.
+  const Evaluation* evaluated(std::span<const double> at, int depth, std::size_t slopes) {
+    const auto next = static_cast<std::size_t>(evaluations_);
+    is_interrupted_ = is_interrupted_ || next >= most_;
+    if (is_interrupted_) return nullptr;
+    ++evaluations_;
+    if (next == known_.size()) {
+      Evaluation& made = known_.emplace_back(Evaluation{0, std::vector<double>(slopes)});
+      made.density = density_(at, depth, made.gradient);
+    }
+    return &known_[next];
+  }
+
   PosteriorDensity density_;
   Bounds bounds_;
+  std::vector<Evaluation> known_;  // in their order
+  std::size_t most_ = 0;           // evaluations until an interruption
+  bool is_interrupted_ = false;
+  nlopt_opt optimiser_ = nullptr;  // of the present climb
   int depth_ = 0;
   std::array<bool, GraphFeatures::kLevels> climbed_{};  // by depth
   int evaluations_ = 0;
@@ -114,20 +161,40 @@ class Climber {
   double best_density_ = 0;
 };
 
-}  // namespace
+SteppedFit::SteppedFit(const Features& features, const Points& points, std::span<const double> y,
+                       const KernelParameters& start, FitSettings settings)
+    : settings_(std::move(settings)),
+      starts_{start},
+      climber_(std::make_unique<Climber>(features, points, y, settings_.least_noise)) {
+  starts_.insert(starts_.end(), settings_.other_starts.begin(), settings_.other_starts.end());
+}
+
+SteppedFit::SteppedFit(SteppedFit&&) noexcept = default;
+SteppedFit& SteppedFit::operator=(SteppedFit&&) noexcept = default;
+SteppedFit::~SteppedFit() = default;
+
+bool SteppedFit::advance(int evaluations) {
+  climber_->begin(evaluations);
+  const bool has_graph = climber_->list().has_graph;
+  const auto left = [&] { return settings_.max_evaluations - climber_->evaluations(); };
+  int climbs = static_cast<int>(starts_.size()) + (has_graph ? 1 : 0);
+  for (const KernelParameters& from : starts_)
+    climber_->climb(logarithms(from, climber_->list()), from.depth, left() / climbs--);
+  bool better = has_graph && !climber_->is_interrupted();
+  while (better && left() > GraphFeatures::kLevels)
+    better = climber_->climb_at_another_depth(left());
+  return !climber_->is_interrupted();
+}
+
+FitResult SteppedFit::result() const {
+  return climber_->fitted();
+}
 
 FitResult fit(const Features& features, const Points& points, std::span<const double> y,
               const KernelParameters& start, const FitSettings& settings) {
-  Climber climber(features, points, y, settings.least_noise);
-  std::vector<KernelParameters> starts{start};
-  starts.insert(starts.end(), settings.other_starts.begin(), settings.other_starts.end());
-  const auto left = [&] { return settings.max_evaluations - climber.evaluations(); };
-  int climbs = static_cast<int>(starts.size()) + (features.has_graph() ? 1 : 0);
-  for (const KernelParameters& from : starts)
-    climber.climb(logarithms(from, climber.list()), from.depth, left() / climbs--);
-  bool better = features.has_graph();
-  while (better && left() > GraphFeatures::kLevels) better = climber.climb_at_another_depth(left());
-  return climber.fitted();
+  SteppedFit stepped(features, points, y, start, settings);
+  stepped.advance(std::numeric_limits<int>::max());
+  return stepped.result();
 }
 
 Posterior log_posterior(const Features& features, const Points& points, std::span<const double> y,

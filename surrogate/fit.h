@@ -15,8 +15,11 @@
 // An evaluation costs O(n^3): 6.5 ms at n = 500 and 40 ms at n = 1000 of ten numbers, on one core;
 // memory is 3 n^2 doubles, with graphs 7 n^2. A warm-started fit takes some 10 evaluations, a cold
 // one 10 to 45, with graphs, where the depth is found, too, 20 to 55. Pure; safe from any thread.
+//
+// SteppedFit is the same fit, a few evaluations at a time.
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -41,6 +44,28 @@ struct FitResult {
 // about 1).
 FitResult fit(const Features& features, const Points& points, std::span<const double> y,
               const KernelParameters& start, const FitSettings& settings = {});
+
+// SteppedFit: a fit() that is interrupted and continued, to the same result. It keeps what it needs
+// of its arguments, and the memory of an evaluation. Not thread-safe.
+class SteppedFit {
+ public:
+  SteppedFit(const Features& features, const Points& points, std::span<const double> y,
+             const KernelParameters& start, FitSettings settings = {});
+  SteppedFit(SteppedFit&&) noexcept;
+  SteppedFit& operator=(SteppedFit&&) noexcept;
+  ~SteppedFit();
+
+  // Makes at most so many more evaluations, at least one. Returns true if the fit has ended.
+  bool advance(int evaluations);
+
+  FitResult result() const;  // REQUIRES: advance() returned true
+
+ private:
+  class Climber;
+  FitSettings settings_;
+  std::vector<KernelParameters> starts_;
+  std::unique_ptr<Climber> climber_;
+};
 
 // Posterior: the log density that fit() maximises, and its gradient by the logarithms of the
 // parameters in the order of to_numbers() without the depth (0 for the weights of graphs where

@@ -5,11 +5,26 @@
 
 #include <gtest/gtest.h>
 
+#include "search/gp_refit.h"
+
 namespace detol {
 namespace {
 
 Space line() {
   return SpaceBuilder().add_float("x", 0, 1).build().value();
+}
+
+void refit(GpModel& model) {
+  SteppedRefit stepped({.model = "gp",
+                        .features = model.features(),
+                        .observed = model.observed(),
+                        .before = model.fits(),
+                        .candidates = model.candidates(),
+                        .rng = Rng(1)});
+  while (!stepped.advance(1e9)) {
+  }
+  auto [fit, processes] = stepped.take();
+  model.use(std::move(fit), std::move(processes));
 }
 
 // A model of one objective and the logarithm of the work.
@@ -71,7 +86,7 @@ GpModel constrained_model(std::size_t objectives, double excess) {
     outcomes.push_back(-1);
     model.append(features->of(line().sample(rng)), outcomes);
   }
-  model.use(refit(*features, model.observed(), model.fits(), Rng(1)));
+  refit(model);
   model.fantasize({});
   return model;
 }
@@ -141,7 +156,7 @@ TEST(GpCriterion, CountsNothingBeyondTheReferences) {
     Rng rng(5);
     for (int i = 0; i < 8; ++i)
       model.append(features->of(line().sample(rng)), std::vector{rng.normal(), rng.normal()});
-    model.use(refit(*features, model.observed(), model.fits(), Rng(1)));
+    refit(model);
     model.fantasize({});
     return model;
   };

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "search/gp_model.h"
+#include "search/gp_refit.h"
 #include "search/searcher.h"
 
 namespace detol {
@@ -134,6 +135,65 @@ TEST(GpModel, FantasiesDoNotDependOnWhichCameFirst) {
   const Prediction again = told.model.output(0).predict(points[5]);
   EXPECT_EQ(again.mean, once.mean);
   EXPECT_EQ(again.variance, once.variance);
+}
+
+GpOptions options() {
+  return gp_options({}).value();
+}
+
+TEST(GpRefits, ASmallRefitEndsWithTheTellThatItIsDueAt) {
+  Told told(20);
+  const GpOptions usual = options();
+  GpRefits refits("gp", usual, Rng(1));
+  refits.advance(told.model);
+  EXPECT_EQ(told.model.fitted_at(), 20u);
+}
+
+TEST(GpRefits, ALargeRefitTakesSomeTellsAndKnowsWhatWasToldBeforeIt) {
+  Told told(500);
+  const GpOptions usual = options();
+  GpRefits refits("gp", usual, Rng(1));
+  int steps = 0;
+  for (const Trial& trial : random_trials(square(), 500, 50)) {
+    if (told.model.fitted_at() > 0) break;
+    refits.advance(told.model);
+    ++steps;
+    told.model.append(told.features->of(trial.genome), std::vector<double>{value_of(trial.genome)});
+  }
+  EXPECT_EQ(told.model.fitted_at(), 500u);
+  EXPECT_GT(steps, 1);
+  EXPECT_LT(steps, 20);
+}
+
+TEST(GpRefits, OfTheCallerAreTheSameAsItsOwn) {
+  Told own(300), callers(300);
+  const GpOptions usual = options();
+  GpRefits in_steps("gp", usual, Rng(1)), as_jobs("gp", usual, Rng(1));
+  while (own.model.fitted_at() == 0) in_steps.advance(own.model);
+  as_jobs.leave_to_caller();
+  as_jobs.absorb((*as_jobs.job(callers.model))());
+  as_jobs.use_last(callers.model);
+  own.model.fantasize({});
+  callers.model.fantasize({});
+  EXPECT_EQ(own.model.fits()[0].kernel, callers.model.fits()[0].kernel);
+  EXPECT_EQ(own.model.output(0).log_likelihood(), callers.model.output(0).log_likelihood());
+}
+
+// 500 observations are too many for a refit in one step.
+TEST(GpScale, ItsOwnRefitsFollowTheSameTellsHoweverItIsAsked) {
+  const Space space = square();
+  const auto batch = make(space, "500"), singly = make(space, "500"),
+             corrected = make(space, "500");
+  const std::vector<Trial> trials = random_trials(space, 0, 520);
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    for (Searcher* searcher : {batch.get(), singly.get()}) tell(*searcher, trials[i]);
+    corrected->tell(trials[i], Measured{.values = {i == 3 ? 7 : value_of(trials[i].genome)}});
+    for (Searcher* searcher : {singly.get(), corrected.get()}) (void)searcher->trust_in_sources();
+    if (i == 501) tell(*corrected, trials[3]);  // its refit goes on
+  }
+  const Genome proposed = batch->ask(1000, 1)[0].genome;
+  EXPECT_EQ(singly->ask(1000, 1)[0].genome, proposed);
+  EXPECT_EQ(corrected->ask(1000, 1)[0].genome, proposed);
 }
 
 TEST(GpScale, AReplayOfThreeThousandTrialsAndARefitProposesTheSame) {

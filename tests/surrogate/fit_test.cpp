@@ -298,6 +298,24 @@ TEST(Fit, OfOneObservationFollowsThePrior) {
   for (double length : fitted.lengths) EXPECT_NEAR(length, 1, 0.1);
 }
 
+TEST(SteppedFit, EndsWhereFitDoesWhateverTheSteps) {
+  const Space space = mixed_space();
+  const Features features(space);
+  Rng rng(12);
+  const Points points = random_points(space, features, 30, rng);
+  const std::vector<double> y = random_normals(30, rng);
+  const FitSettings settings{.other_starts = {random_parameters(features, rng)}};
+  const FitResult whole = fit(features, points, y, default_parameters(features), settings);
+  for (int evaluations : {1, 4, 1000}) {
+    SteppedFit stepped(features, points, y, default_parameters(features), settings);
+    int steps = 1;
+    while (!stepped.advance(evaluations)) ++steps;
+    EXPECT_EQ(stepped.result().parameters, whole.parameters);
+    EXPECT_EQ(stepped.result().evaluations, whole.evaluations);
+    EXPECT_EQ(steps, (whole.evaluations + evaluations - 1) / evaluations);
+  }
+}
+
 TEST(Fit, IsTheSameEachTime) {
   const Space space = mixed_space();
   const Features features(space);
