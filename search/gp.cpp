@@ -5,7 +5,7 @@
 //   pending trials -> fantasies, rows with the posterior mean for an outcome (kriging believer),
 //     which are dropped when the outcome is told; where they are too many, most proposals are
 //     Thompson samples (gp_sample_proposal.h)
-//   refit -> the kernel's parameters fitted anew, as a job in the background
+//   refit -> the kernel's parameters fitted anew, as a job in the background, or in steps
 //
 // The first trials are Sobol points. After that an arm is drawn (gp_arms.h: everywhere, in a trust
 // region, or in a restart of it elsewhere), and a proposal is made by gp_proposal.h.
