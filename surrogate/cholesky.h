@@ -33,7 +33,8 @@ class Cholesky {
   // Appends a row: `k` is its size() products with those before, `diagonal` that with itself.
   // Returns false and changes nothing if the matrix would not be positive definite (kLeastPivot) or
   // finite. `begun` is the begin of a row that append() made of the same k and the same first
-  // begun.size() rows; it saves the time to compute it again and changes no bit.
+  // begun.size() rows; it saves the time to compute it again and changes no bit. The first
+  // begun.size() numbers of k are not read then.
   bool append(std::span<const double> k, double diagonal, std::span<const double> begun = {});
 
   // Drops the last rows. REQUIRES: size <= size().

@@ -20,12 +20,12 @@ Eigen::Index padded(std::size_t n) {
   return to_index((n + 7) / 8 * 8);
 }
 
-// Returns r^2 of x and each of the points, padded.
+// Returns r^2 of x and each of n points, padded.
 Eigen::ArrayXd squared_distances(const std::vector<double>& scales, const Point& x,
-                                 const Points& points, std::size_t n) {
+                                 const Points& points, std::size_t n, std::size_t first = 0) {
   Eigen::ArrayXd squares = Eigen::ArrayXd::Zero(padded(n));
   for (std::size_t column = 0; column < x.numbers.size(); ++column) {
-    const ConstRow values(points.numbers(column).data(), to_index(n));
+    const ConstRow values(points.numbers(column).data() + first, to_index(n));
     squares.head(to_index(n)) += ((values - x.numbers[column]) * scales[column]).square();
   }
   return squares;
@@ -33,13 +33,13 @@ Eigen::ArrayXd squared_distances(const std::vector<double>& scales, const Point&
 
 // Multiplies by exp(-sum_j w_j [c_j != c'_j]).
 void scale_by_categories(const std::vector<double>& penalties, const Point& x, const Points& points,
-                         Row out) {
+                         std::size_t first, Row out) {
   for (std::size_t column = 0; column < penalties.size(); ++column) {
     const double share = std::exp(-penalties[column]);
     const std::span<const int> values = points.categories(column);
     const int own = x.categories[column];
     for (Eigen::Index i = 0; i < out.size(); ++i)
-      out[i] *= values[static_cast<std::size_t>(i)] == own ? 1 : share;
+      out[i] *= values[first + static_cast<std::size_t>(i)] == own ? 1 : share;
   }
 }
 
@@ -103,22 +103,24 @@ Kernel::Kernel(const Features& features, KernelParameters parameters)
     scales_.push_back(1 / parameters_.lengths[length]);
 }
 
-void Kernel::row(const Point& x, const Points& points, std::span<double> out) const {
+void Kernel::row(const Point& x, const Points& points, std::span<double> out,
+                 std::size_t first) const {
   Row row(out.data(), to_index(out.size()));
   if (scales_.empty()) {
     row.setOnes();
   } else {
-    const Eigen::ArrayXd squares = squared_distances(scales_, x, points, out.size());
+    const Eigen::ArrayXd squares = squared_distances(scales_, x, points, out.size(), first);
     const Eigen::ArrayXd root = kSqrt5 * squares.sqrt();
     const Eigen::ArrayXd values = (1 + root + (5.0 / 3) * squares) * (-root).exp();
     row = values.head(row.size());
   }
-  scale_by_categories(parameters_.penalties, x, points, row);
+  scale_by_categories(parameters_.penalties, x, points, first, row);
   if (parameters_.graphs == 0 && parameters_.both == 0) {
     row *= parameters_.numbers;
     return;
   }
-  const std::vector<double> same = graph_row(x, points, parameters_.depth, out.size());
+  const std::vector<double> graphs = graph_row(x, points, parameters_.depth, first + out.size());
+  const std::span<const double> same = std::span(graphs).subspan(first);
   for (std::size_t i = 0; i < out.size(); ++i) {
     out[i] = parameters_.numbers * out[i] + parameters_.graphs * same[i] +
              parameters_.both * out[i] * same[i];
@@ -133,7 +135,7 @@ std::vector<double> Kernel::gradient(const Point& x, const Points& points,
   // The derivative of the Matern kernel by r^2 is -5/6 (1 + sqrt(5) r) exp(-sqrt(5) r).
   Eigen::ArrayXd slope =
       (-5.0 / 6) * (1 + root) * (-root).exp() * ConstRow(weights.data(), to_index(n));
-  scale_by_categories(parameters_.penalties, x, points, Row(slope.data(), slope.size()));
+  scale_by_categories(parameters_.penalties, x, points, 0, Row(slope.data(), slope.size()));
   if (parameters_.graphs == 0 && parameters_.both == 0) {
     slope *= parameters_.numbers;
   } else {

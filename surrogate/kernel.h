@@ -48,8 +48,9 @@ class Kernel {
 
   std::span<const double> scales() const { return scales_; }  // 1 / l of each column of numbers
 
-  // Sets out[i] = k(x, points[i]) for the first out.size() points.
-  void row(const Point& x, const Points& points, std::span<double> out) const;
+  // Sets out[i] = k(x, points[first + i]).
+  void row(const Point& x, const Points& points, std::span<double> out,
+           std::size_t first = 0) const;
 
   // Returns the gradient of sum_i weights[i] k(x, points[i]) by the columns of numbers of x.
   std::vector<double> gradient(const Point& x, const Points& points,

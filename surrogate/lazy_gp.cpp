@@ -88,7 +88,7 @@ void LazyGp::append_fantasy(const Point& x, Begun& begun) {
 
 bool LazyGp::append_to_factor(const Point& x, std::span<const double> begun) {
   std::vector<double> k(rows());
-  kernel_.row(x, points_, k);
+  kernel_.row(x, points_, std::span(k).subspan(begun.size()), begun.size());
   return factor_.append(k, noisy_variance(), begun);
 }
 

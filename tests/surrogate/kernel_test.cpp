@@ -1,5 +1,6 @@
 #include "surrogate/kernel.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -63,6 +64,23 @@ TEST(Kernel, HasTheSameRowsAgainstIndexedGraphs) {
     kernel.row(x, points, row);
     kernel.row(x, indexed, fast);
     EXPECT_EQ(row, fast) << "depth " << depth;
+  }
+}
+
+TEST(Kernel, APartOfARowIsTheSameToTheLastBit) {
+  for (const Space& space : {mixed_space(), space_with_graphs()}) {
+    const Features features(space);
+    Rng rng(4);
+    const Points points = random_points(space, features, 21, rng);
+    const Kernel kernel(features, random_parameters(features, rng));
+    const Point x = features.of(space.sample(rng));
+    std::vector<double> row(points.size());
+    kernel.row(x, points, row);
+    for (std::size_t first : {0, 1, 7, 20, 21}) {
+      std::vector<double> part(points.size() - first);
+      kernel.row(x, points, part, first);
+      EXPECT_TRUE(std::equal(part.begin(), part.end(), row.begin() + static_cast<int>(first)));
+    }
   }
 }
 
