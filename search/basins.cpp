@@ -9,10 +9,6 @@ namespace {
 
 constexpr double kOtherCategory = 0.25;
 
-bool is_ordered(const Domain& domain) {
-  return domain.ordered || domain.kind == DomainKind::kFloat || domain.kind == DomainKind::kInt;
-}
-
 double squared_difference(const Domain& domain, double a, double b) {
   if (!is_ordered(domain)) return a == b ? 0 : kOtherCategory;
   const double difference = domain.position_of(a) - domain.position_of(b);
@@ -20,6 +16,10 @@ double squared_difference(const Domain& domain, double a, double b) {
 }
 
 }  // namespace
+
+bool is_ordered(const Domain& domain) {
+  return domain.ordered || domain.kind == DomainKind::kFloat || domain.kind == DomainKind::kInt;
+}
 
 bool is_within(double radius, const Space& space, const Genome& a, const Genome& b) {
   double sum = 0, count = 0;

@@ -43,6 +43,7 @@
 #include "search/gp_proposal.h"
 #include "search/gp_refit.h"
 #include "search/gp_sample_proposal.h"
+#include "search/hill_valley.h"
 #include "search/outcome_value.h"
 #include "search/perturb.h"
 #include "search/searchers.h"
@@ -246,7 +247,8 @@ class Gp final : public Searcher {
     const std::vector<Pending> pending = fantasies();
     model_.fantasize(pending);
     const Rng rng = rng_.split(id);
-    const std::string_view arm = arm_for(rng.split(hash64("arm")).uniform());
+    const GpArms::Next next = arms_->next(is_alone() ? start_test() : GpArms::StartTest());
+    const std::string_view arm = arm_for(next, rng.split(hash64("arm")).uniform());
     ProposalInput input{.space = space_,
                         .features = *features_,
                         .model = model_,
@@ -255,29 +257,39 @@ class Gp final : public Searcher {
                         .taken = taken_,
                         .failed = failed_,
                         .acquisition = options_.acquisition,
-                        .is_stalled = is_alone() && arms_->is_stalled()};
+                        .is_stalled = is_alone() && next.is_stalled};
     if (arm == kRegionArm) input.side = arms_->region().side;
     if (arm == kRestartArm) {
-      input.side = arms_->restart()->side;
+      input.side = next.in_restart->side;
       input.restart.emplace(
-          GpRestart{arms_->restart()->centre, arms_->region().centre, arms_->branches()});
+          GpRestart{next.in_restart->centre, arms_->region().centre, arms_->branches()});
     }
     const bool is_crowded =
         pending.size() < pending_.size() + failed_fantasies() && objectives_.size() == 1;
     if (is_crowded && rng.split(hash64("crowded")).chance(kThompsonShare))
       return {id, propose_by_sample(input, rng), std::string(kName)};
-    return {id, propose(input, rng), std::string(arm)};
+    return {id, propose(input, rng),
+            arm == kRestartArm ? restart_proposer(*next.in_restart) : std::string(arm)};
   }
 
   // True if restarts make sense: there is one objective, and no source knows where the optimum is.
   bool is_alone() const { return objectives_.size() == 1 && !model_.has_prior(0); }
 
+  // A restart begins in another basin than the leader's, and where constraints are kept, if the
+  // leader keeps them.
+  GpArms::StartTest start_test() const {
+    return [this](std::size_t start, std::size_t leader) {
+      const Observed& observed = model_.observed();
+      if (observed.violation(start) > 0 && observed.violation(leader) == 0) return false;
+      return !is_one_basin(space_, *features_, model_, genomes_[start], genomes_[leader]);
+    };
+  }
+
   // Returns the arm of a proposal, drawn by `u` in [0, 1).
-  std::string_view arm_for(double u) const {
+  std::string_view arm_for(const GpArms::Next& next, double u) const {
     if (model_.has_prior(0)) return kGlobalArm;
-    const GpArms::Shares shares = arms_->shares(is_alone());
-    if (u < shares.region) return kRegionArm;
-    return u < shares.region + shares.restart ? kRestartArm : kGlobalArm;
+    if (u < next.region) return kRegionArm;
+    return u < next.region + next.restart ? kRestartArm : kGlobalArm;
   }
 
   // The latest failures get fantasies, too, so that their neighbourhood is not explored again.

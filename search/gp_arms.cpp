@@ -1,8 +1,11 @@
 #include "search/gp_arms.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <numeric>
+#include <tuple>
 
 namespace detol::inline search {
 namespace {
@@ -16,14 +19,32 @@ constexpr double kImagined = 4;        // prior trials of each arm, half of them
 constexpr double kFloor = 0.2;         // every arm's least share of what restarts leave
 
 constexpr int kStalled = 2;               // halvings of the leader's region without an improvement
-constexpr double kStalledShare = 0.5;     // of the restart's, of all proposals
-constexpr double kOwedShare = 0.75;       // the same, where a branch is owed a descent
+constexpr double kStalledShare = 0.5;     // of the restart's, of all trials
+constexpr double kMostStalled = 0.9;      // of those that the searcher makes
+constexpr double kOwnMemory = 0.95;       // factor per trial of the share that the searcher makes
+constexpr double kOwedShare = 0.75;       // of a descent that a branch is owed
 constexpr double kClosed = 0.05;          // least share of the gap to the leader that is a success
-constexpr int kLastHalving = 2;           // of a restart's region, at which it ends
+constexpr int kLastHalving = 3;           // of a restart's region, at which it ends
+constexpr int kLastInBranches = 2;        // the same, in a space with branches
 constexpr std::size_t kFirstRestart = 8;  // observations
-constexpr std::size_t kMostPeaks = 512;   // the best observations, where a restart may begin
+constexpr std::size_t kMostTested = 8;    // starts that one call asks the test about
+
+// Returns the number of the restart that made a trial.
+std::optional<std::size_t> start_of(std::string_view proposer) {
+  if (!proposer.starts_with(kRestartArm)) return std::nullopt;
+  proposer.remove_prefix(std::min(proposer.size(), kRestartArm.size() + 1));
+  std::size_t start = 0;
+  const auto end = proposer.data() + proposer.size();
+  if (proposer.empty() || std::from_chars(proposer.data(), end, start).ptr != end)
+    return std::nullopt;
+  return start;
+}
 
 }  // namespace
+
+std::string restart_proposer(const TrustRegion& restart) {
+  return fmt::format("{} {}", kRestartArm, restart.start);
+}
 
 GpArms::GpArms(const Space& space, double share)
     : space_(space),
@@ -34,24 +55,48 @@ GpArms::GpArms(const Space& space, double share)
 
 void GpArms::tell(std::string_view proposer, const Genome& genome, double outcome) {
   const std::size_t observation = observations_.size();
-  observations_.push_back({genome, outcome, false});
+  observations_.push_back({genome, outcome, branches_.of(genome)});
+  mark_peaks();
+  own_ = kOwnMemory * own_ + (1 - kOwnMemory) * (proposer.starts_with("gp") ? 1 : 0);
   const double best = region_.best;
   const bool is_success = std::isinf(best) || outcome < best - kImprovement * std::abs(best);
   if (proposer == kGlobalArm || proposer == kRegionArm) {
     Credit& credit = proposer == kRegionArm ? local_ : global_;
     credit = {kMemory * credit.successes + (is_success ? 1 : 0), kMemory * credit.trials + 1};
   }
-  const bool by_restart = proposer == kRestartArm && restart_;
+  const bool by_restart = is_of_restart(proposer);
   if (by_restart) tell_restart(observation);
   if (is_success) region_.halvings = 0;
   if (outcome < best) lead(observation, by_restart);
   if (proposer == kRegionArm) resize(region_, is_success);
   if (region_.side < kLeast) region_.side = TrustRegion().side;
-  const bool is_over = restart_ && (restart_->halvings >= kLastHalving ||
-                                    (outcome <= restart_->best && !is_peak(restart_->centre)));
-  if (is_over) end_descent(restart_->centre);
-  const bool is_wanted = region_.halvings >= kStalled || branches_.count() > 1;
-  if (!restart_ && is_wanted && observations_.size() >= kFirstRestart) restart_ = next_restart();
+  if (!restart_) return;
+  const int last = branches_.count() > 1 ? kLastInBranches : kLastHalving;
+  if (restart_->halvings >= last || !observations_[restart_->centre].is_peak)
+    end_descent(restart_->centre);
+}
+
+// Finds what the last observation makes of the others near it.
+void GpArms::mark_peaks() {
+  const std::size_t last = observations_.size() - 1;
+  for (std::size_t i = 0; i < last; ++i) {
+    Observation &other = observations_[i], &told = observations_[last];
+    if (other.outcome == told.outcome) continue;
+    Observation& worse = other.outcome > told.outcome ? other : told;
+    if (worse.is_peak && is_near(i, last)) worse.is_peak = false;
+  }
+}
+
+// Returns true if the trial belongs to the restart that goes on, or begins the next one.
+bool GpArms::is_of_restart(std::string_view proposer) {
+  const std::optional<std::size_t> start = start_of(proposer);
+  if (!start || *start + 1 >= observations_.size()) return false;
+  if (restart_ && restart_->start == *start) return true;
+  if (observations_[*start].is_start) return false;  // it ended before
+  if (restart_) end_descent(restart_->centre);
+  observations_[*start].is_start = true;
+  restart_ = {.start = *start, .centre = *start, .best = observations_[*start].outcome};
+  return true;
 }
 
 void GpArms::tell_restart(std::size_t observation) {
@@ -97,61 +142,70 @@ void GpArms::resize(TrustRegion& region, bool is_success) const {
 
 void GpArms::end_descent(std::size_t centre) {
   observations_[centre].is_exhausted = true;
-  ++descents_[branches_.of(observations_[centre].genome)];
+  ++descents_[observations_[centre].branch];
   restart_.reset();
 }
 
-// Begins at the best peak that was not descended yet, in the branch with the fewest descents.
-std::optional<TrustRegion> GpArms::next_restart() {
-  std::vector<std::size_t> order(observations_.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const std::size_t count = std::min(order.size(), kMostPeaks);
-  std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(count), {},
-                            [&](std::size_t i) { return std::pair(observations_[i].outcome, i); });
-  is_owed_ = false;
-  std::optional<std::size_t> start;
-  order.resize(count);
-  for (std::size_t i : order) {
-    if (start && descents_in_branch_of(i) >= descents_in_branch_of(*start)) continue;
-    if (i != region_.centre && !observations_[i].is_exhausted && is_peak(i)) start = i;
+// Returns the best peak that was not descended yet, where the test lets a restart begin, in the
+// branch with the fewest descents.
+std::optional<std::size_t> GpArms::next_start(const StartTest& may_start) const {
+  std::vector<std::tuple<int, double, std::size_t>> peaks;
+  for (std::size_t i = 0; i < observations_.size(); ++i) {
+    const Observation& at = observations_[i];
+    if (at.is_peak && !at.is_exhausted && !at.is_start && i != region_.centre)
+      peaks.emplace_back(descents_in(at.branch), at.outcome, i);
   }
+  const std::size_t count = std::min(peaks.size(), kMostTested);
+  std::ranges::partial_sort(peaks, peaks.begin() + static_cast<std::ptrdiff_t>(count));
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t start = std::get<2>(peaks[i]);
+    if (may_start(start, region_.centre)) return start;
+  }
+  return std::nullopt;
+}
+
+// Returns the restart that goes on, unless it is found to descend into the leader's basin, or the
+// next one.
+std::optional<TrustRegion> GpArms::restart_for(const StartTest& may_start, bool is_stalled) const {
+  if (!is_stalled && branches_.count() == 1) return std::nullopt;
+  if (observations_.size() < kFirstRestart) return std::nullopt;
+  if (restart_ && may_start(restart_->centre, region_.centre)) return restart_;
+  const std::optional<std::size_t> start = next_start(may_start);
   if (!start) return std::nullopt;
-  is_owed_ = descents_in_branch_of(*start) == 0;
-  return TrustRegion{.centre = *start, .best = observations_[*start].outcome};
+  return TrustRegion{.start = *start, .centre = *start, .best = observations_[*start].outcome};
 }
 
 // The leader counts as a descent in its branch.
-int GpArms::descents_in_branch_of(std::size_t observation) const {
-  const std::uint64_t branch = branches_.of(observations_[observation].genome);
+int GpArms::descents_in(std::uint64_t branch) const {
   const auto ended = descents_.find(branch);
-  const bool leads = branch == branches_.of(observations_[region_.centre].genome);
+  const bool leads = branch == observations_[region_.centre].branch;
   return (ended == descents_.end() ? 0 : ended->second) + (leads ? 1 : 0);
 }
 
-bool GpArms::is_peak(std::size_t observation) const {
-  for (std::size_t i = 0; i < observations_.size(); ++i) {
-    if (observations_[i].outcome < observations_[observation].outcome && is_near(observation, i))
-      return false;
-  }
-  return true;
+bool GpArms::is_owed(std::size_t start) const {
+  return descents_in(observations_[start].branch) == 0;
 }
 
 bool GpArms::is_near(std::size_t a, std::size_t b) const {
   return is_within(kBasinRadius, space_, observations_[a].genome, observations_[b].genome);
 }
 
-bool GpArms::is_stalled() const {
-  return is_owed_ || region_.halvings >= kStalled;
-}
-
-GpArms::Shares GpArms::shares(bool may_restart) const {
-  double restart = 0;
-  if (may_restart && restart_ && is_stalled()) restart = is_owed_ ? kOwedShare : kStalledShare;
+GpArms::Next GpArms::next(const StartTest& may_start) const {
+  Next next{.is_stalled = region_.halvings >= kStalled};
+  if (may_start) next.in_restart = restart_for(may_start, next.is_stalled);
+  const bool is_owed_one = next.in_restart && is_owed(next.in_restart->start);
+  if (is_owed_one) {
+    next.restart = kOwedShare;
+  } else if (next.in_restart && next.is_stalled) {
+    next.restart = std::min(kMostStalled, kStalledShare / own_);
+  }
+  next.is_stalled = next.is_stalled || is_owed_one;
   const double region = prior_ * local_.rate(), global = (1 - prior_) * global_.rate();
-  if (!(region + global > 0)) return {prior_ * (1 - restart), restart};
   const double least = std::min({kFloor, prior_, 1 - prior_});
-  const double share = std::clamp(region / (region + global), least, 1 - least);
-  return {share * (1 - restart), restart};
+  const double share =
+      region + global > 0 ? std::clamp(region / (region + global), least, 1 - least) : prior_;
+  next.region = share * (1 - next.restart);
+  return next;
 }
 
 }  // namespace detol::inline search

@@ -11,16 +11,23 @@
 //             leader when it does
 //
 // `global` and `region` are drawn in proportion to how often their recent trials improved on the
-// best. `restart` gets half of the proposals while the leader is stalled: its region was halved
-// kStalled times since anything improved. So a search that polishes a local optimum looks for
-// another one; Hartmann6 stayed in its second optimum in 13 of 30 runs of 200 evaluations without
-// restarts, and in 1 of 40 with them. In a space with branches every branch is owed one descent
-// from the start, as a few points say little about the optimum of a branch.
+// best. `restart` gets half of all trials while the leader is stalled: its region was halved
+// kStalled times since anything improved; where others make a part of the trials, a larger share of
+// those that are left. So a search that polishes a local optimum looks for another one. In a space
+// with branches every branch is owed one descent from the start, as a few points say little about
+// the optimum of a branch.
+//
+// A restart is named by the observation where it begins, in its trials' proposer ("gp restart 57"):
+// it is known from the trials told alone, and an outcome that arrives after its restart ended
+// counts for no other.
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,19 +36,23 @@
 
 namespace detol::inline search {
 
-// Names of the arms as proposers of trials; the ledger stores them.
+// Names of the arms as proposers of trials; the ledger stores them, of a restart with its number.
 inline constexpr std::string_view kGlobalArm = "gp global", kRegionArm = "gp region",
                                   kRestartArm = "gp restart";
 
 // TrustRegion: the state of a region. `side` is its width in the unit cube, for a choice of average
 // length scale.
 struct TrustRegion {
+  std::size_t start = 0;   // of a restart: the observation where it began
   std::size_t centre = 0;  // the best observation in it
   double best = std::numeric_limits<double>::infinity();
   double side = 0.8;
   int in_success = 0, in_failure = 0;  // its trials in a row
   int halvings = 0;  // of the leader: since anything improved on it; of a restart: since it began
 };
+
+// Returns the proposer of a restart's trials.
+std::string restart_proposer(const TrustRegion& restart);
 
 class GpArms {
  public:
@@ -53,44 +64,54 @@ class GpArms {
   // Observations are numbered in the order of the calls.
   void tell(std::string_view proposer, const Genome& genome, double outcome);
 
-  // Shares of the next proposals; what they leave is the global arm's.
-  struct Shares {
-    double region = 0, restart = 0;
-  };
-  Shares shares(bool may_restart = true) const;
+  // Returns true if a restart at an observation may find a basin that is better than the leader's.
+  using StartTest = std::function<bool(std::size_t start, std::size_t leader)>;
 
-  bool is_stalled() const;  // the leader no longer improves, or a branch is owed a descent
+  // Next: what the next proposals are drawn from.
+  struct Next {
+    double region = 0, restart = 0;  // shares; the global arm has what is left
+    std::optional<TrustRegion> in_restart = std::nullopt;  // the region of the restart's proposals
+    bool is_stalled = false;  // the leader no longer improves, or a branch is owed a descent
+  };
+  // An empty test: there are no restarts.
+  Next next(const StartTest& may_start) const;
+
   const TrustRegion& region() const { return region_; }
-  const std::optional<TrustRegion>& restart() const { return restart_; }
   const Branches& branches() const { return branches_; }
 
  private:
   struct Observation {
     Genome genome;
     double outcome;
-    bool is_exhausted;  // a descent ended here
+    std::uint64_t branch;
+    bool is_peak = true;        // nothing near it is better
+    bool is_exhausted = false;  // a descent ended here
+    bool is_start = false;      // a restart began here
   };
   struct Credit {
     double successes, trials;  // recent ones count more
     double rate() const { return successes / trials; }
   };
 
+  void mark_peaks();
+  bool is_of_restart(std::string_view proposer);
   void tell_restart(std::size_t observation);
   void lead(std::size_t observation, bool by_restart);
   void resize(TrustRegion& region, bool is_success) const;
   void end_descent(std::size_t centre);
-  std::optional<TrustRegion> next_restart();
-  bool is_peak(std::size_t observation) const;
+  std::optional<TrustRegion> restart_for(const StartTest& may_start, bool is_stalled) const;
+  std::optional<std::size_t> next_start(const StartTest& may_start) const;
   bool is_near(std::size_t a, std::size_t b) const;
-  int descents_in_branch_of(std::size_t observation) const;
+  bool is_owed(std::size_t start) const;
+  int descents_in(std::uint64_t branch) const;
 
   const Space& space_;
   Branches branches_;
   double prior_;
   Credit global_, local_;
   TrustRegion region_;                  // the leader's
-  std::optional<TrustRegion> restart_;  // nullopt: nowhere to begin
-  bool is_owed_ = false;                // the restart is the first descent in its branch
+  std::optional<TrustRegion> restart_;  // that goes on
+  double own_ = 1;                      // recent share of the trials that this searcher made
   std::vector<Observation> observations_;
   std::map<std::uint64_t, int> descents_;  // that ended, by branch
 };

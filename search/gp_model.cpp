@@ -210,6 +210,13 @@ std::vector<Prediction> GpModel::predict(std::size_t output, const Points& point
   return predictions;
 }
 
+std::vector<double> GpModel::means(std::size_t output, const Points& points) const {
+  std::vector<double> means = processes_[output].means(points);
+  const std::vector<double> of_sources = prior_means(output, points);
+  for (std::size_t i = 0; i < of_sources.size(); ++i) means[i] += of_sources[i];
+  return means;
+}
+
 std::vector<Prediction> GpModel::predict_candidates(std::size_t output) const {
   std::vector<Prediction> predictions = processes_[output].predict_candidates();
   if (!has_prior(output)) return predictions;

@@ -106,6 +106,7 @@ class GpModel {
 
   // These predict transformed outcomes, by the process and the sources.
   std::vector<Prediction> predict(std::size_t output, const Points& points) const;
+  std::vector<double> means(std::size_t output, const Points& points) const;  // alone, cheaper
   std::vector<Prediction> predict_candidates(std::size_t output) const;
   // `process` is output(i), or near() of it.
   LazyGp::Slope slope(std::size_t output, const LazyGp& process, const Point& x) const;

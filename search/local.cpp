@@ -41,6 +41,7 @@
 #include "core/hash.h"
 #include "core/options.h"
 #include "core/rng.h"
+#include "search/basins.h"
 #include "search/history.h"
 #include "search/numbered.h"
 #include "search/outcome_value.h"
@@ -91,9 +92,7 @@ struct Climb {
 
 // Returns true if a step of this choice goes up or down, rather than to any other value.
 bool is_range(const Domain& domain) {
-  const bool ordered =
-      domain.ordered || domain.kind == DomainKind::kFloat || domain.kind == DomainKind::kInt;
-  return ordered && domain.cardinality() > kFewValues;
+  return is_ordered(domain) && domain.cardinality() > kFewValues;
 }
 
 // Returns the code of value number `index` of a choice that is no range.

@@ -229,6 +229,15 @@ LazyGp::Slope LazyGp::slope(const Point& x) const {
   return slope;
 }
 
+std::vector<double> LazyGp::means(const Points& points) const {
+  std::vector<double> means, k(rows());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    kernel_.row(points[i], points_, k);
+    means.push_back(mean() + dot(k, weights()));
+  }
+  return means;
+}
+
 std::span<const double> LazyGp::weights() const {
   if (weights_.size() != rows()) {
     const double m = mean();

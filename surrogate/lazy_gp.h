@@ -84,6 +84,9 @@ class LazyGp {
   Prediction predict(const Point& x) const;
   std::vector<Prediction> predict(const Points& points) const;
 
+  // Returns the posterior means alone. O(n) each, after weights().
+  std::vector<double> means(const Points& points) const;
+
   // Slope: the posterior at x and the gradients of its mean and variance by the columns of numbers.
   struct Slope {
     Prediction at;

@@ -16,7 +16,7 @@ constexpr TrialId kTrials = 60;
 
 struct Search {
   double best = INFINITY;  // loss of the best trial that keeps the constraint
-  double feasible = 0;     // share of the later half of the trials that keep it
+  double feasible = 0;     // share of the later half that exceeds it by a hundredth at most
 };
 
 // The best of the bowl, at (0.2, 0.3), breaks the constraint, as do 72 % of the square; the best
@@ -41,9 +41,9 @@ Search search(std::string_view name, std::uint64_t seed) {
     const Trial trial = searcher->ask(id, 1).at(0);
     const Measured outcome = disc(trial.genome);
     searcher->tell(trial, outcome);
-    if (outcome.excesses.front() > 0) continue;
-    result.best = std::min(result.best, outcome.values.front());
-    if (2 * id >= kTrials) result.feasible += 2.0 / kTrials;
+    const double excess = outcome.excesses.front();
+    if (excess <= 0) result.best = std::min(result.best, outcome.values.front());
+    if (excess <= 0.01 && 2 * id >= kTrials) result.feasible += 2.0 / kTrials;
   }
   return result;
 }

@@ -1,6 +1,7 @@
 #include "search/gp_arms.h"
 
 #include <algorithm>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -40,6 +41,21 @@ class Arms {
 
   void fail(std::string_view arm, std::size_t times, double at = 0.5) {
     for (std::size_t i = 0; i < times; ++i) tell(arm, 20, at);
+  }
+
+  // Tells the outcome of a trial of the restart that goes on, or of the next one.
+  void tell_restart(double outcome, double at, double kind = 0) {
+    tell(restart_proposer(next().in_restart.value()), outcome, at, kind);
+  }
+
+  void fail_restart(std::size_t times, double at) {
+    const std::string proposer = restart_proposer(next().in_restart.value());
+    for (std::size_t i = 0; i < times; ++i) tell(proposer, 20, at);
+  }
+
+  // What is next where a restart may begin anywhere.
+  GpArms::Next next() const {
+    return arms_.next([](std::size_t, std::size_t) { return true; });
   }
 
   const GpArms& operator*() const { return arms_; }
@@ -90,7 +106,7 @@ TEST(GpArms, FailuresOfOthersDoNotNarrowTheRegion) {
   Arms failing = begun();
   const double before = failing->region().side;
   failing.fail(kGlobalArm, 10 * kDimensions);
-  failing.fail(kRestartArm, 10 * kDimensions);
+  failing.fail("gp restart 0", 10 * kDimensions);
   failing.fail("another", 10 * kDimensions);
   EXPECT_EQ(failing->region().side, before);
 }
@@ -123,59 +139,100 @@ TEST(GpArms, TheArmThatImprovesGetsMoreTrialsAndTheOtherItsLeastShare) {
     lucky.tell(kRegionArm, outcome *= 0.9);
     lucky.tell(kGlobalArm, 2);
   }
-  EXPECT_DOUBLE_EQ(lucky->shares().region, 0.8);
-  EXPECT_DOUBLE_EQ(begun()->shares().region, 0.5);
+  EXPECT_DOUBLE_EQ(lucky.next().region, 0.8);
+  EXPECT_DOUBLE_EQ(begun().next().region, 0.5);
 }
 
-TEST(GpArms, AStalledLeaderGivesHalfOfTheProposalsToARestartInTheBestOtherBasin) {
+TEST(GpArms, AStalledLeaderGivesHalfOfTheTrialsToARestartInTheBestOtherBasin) {
   Arms arms;
   stall(arms);
-  EXPECT_DOUBLE_EQ(arms->shares().restart, 0.5);
-  EXPECT_EQ(arms->restart()->best, 5);
+  arms.fail(kRegionArm, 100, 0.1);  // all trials are the searcher's own
+  EXPECT_NEAR(arms.next().restart, 0.5, 0.01);
+  EXPECT_EQ(arms.next().in_restart->best, 5);
+}
+
+TEST(GpArms, WhereOthersMakeTrialsMoreOfTheOwnAreRestarts) {
+  Arms arms;
+  stall(arms);
+  for (int i = 0; i < 50; ++i) {
+    arms.fail(kRegionArm, 2, 0.1);
+    arms.fail("another", 1, 0.1);
+  }
+  EXPECT_NEAR(arms.next().restart, 0.75, 0.02);
+}
+
+TEST(GpArms, WithoutATestOfStartsNothingRestarts) {
+  Arms arms;
+  stall(arms);
+  EXPECT_EQ(arms->next({}).restart, 0);
+  EXPECT_FALSE(arms->next({}).in_restart);
 }
 
 TEST(GpArms, WhileTheLeaderImprovesNothingRestarts) {
   Arms arms;
   stall(arms);
   arms.tell(kGlobalArm, 0.5, 0.1);
-  EXPECT_EQ(arms->shares().restart, 0);
+  EXPECT_EQ(arms.next().restart, 0);
 }
 
 TEST(GpArms, ARestartThatDoesNotCloseItsGapEndsAndItsBasinIsNotTriedAgain) {
   Arms arms;
   stall(arms);
-  arms.fail(kRestartArm, 2 * kDimensions, 0.95);
-  ASSERT_TRUE(arms->restart());
-  EXPECT_EQ(arms->restart()->best, 9);  // at 0.5 or so; 0.8 is of the basin of 0.9
+  arms.fail_restart(3 * kDimensions, 0.95);
+  ASSERT_TRUE(arms.next().in_restart);
+  EXPECT_EQ(arms.next().in_restart->best, 9);  // at 0.5 or so; 0.8 is of the basin of 0.9
+}
+
+TEST(GpArms, AnOutcomeAfterTheEndOfItsRestartCountsForNoOther) {
+  Arms arms;
+  stall(arms);
+  const std::string first = restart_proposer(*arms.next().in_restart);
+  arms.fail_restart(3 * kDimensions, 0.95);
+  arms.tell_restart(20, 0.5);
+  const GpArms::Next before = arms.next();
+  arms.fail(first, 3 * kDimensions, 0.95);
+  EXPECT_EQ(arms.next().in_restart->start, before.in_restart->start);
+  EXPECT_EQ(arms.next().in_restart->in_failure, before.in_restart->in_failure);
 }
 
 TEST(GpArms, ARestartThatWalksIntoTheLeadersBasinEnds) {
   Arms arms;
   stall(arms);
-  arms.tell(kRestartArm, 2, 0.2);
-  ASSERT_TRUE(arms->restart());
-  EXPECT_EQ(arms->restart()->best, 5);
+  arms.tell_restart(2, 0.2);
+  ASSERT_TRUE(arms.next().in_restart);
+  EXPECT_EQ(arms.next().in_restart->best, 9);
+}
+
+TEST(GpArms, NothingRestartsWhereTheTestForbidsIt) {
+  Arms arms;
+  stall(arms);
+  const auto not_the_best = [](std::size_t start, std::size_t) { return start != 6; };  // told 5
+  EXPECT_EQ(arms->next(not_the_best).in_restart->best, 9);
+  arms.tell_restart(4.9, 0.9);
+  const std::size_t start = arms.next().in_restart->start;
+  const auto not_the_last = [](std::size_t start, std::size_t) { return start < 8; };
+  EXPECT_NE(arms->next(not_the_last).in_restart->start, start);
 }
 
 TEST(GpArms, ARestartThatFindsABetterBasinLeads) {
   Arms arms;
   stall(arms);
-  arms.tell(kRestartArm, 0.5, 0.95);
+  arms.tell_restart(0.5, 0.95);
   EXPECT_EQ(arms->region().best, 0.5);
   arms.fail(kRegionArm, 2 * kDimensions, 0.95);
-  ASSERT_TRUE(arms->restart());
-  EXPECT_EQ(arms->restart()->best, 9) << "the leader before was descended";
+  ASSERT_TRUE(arms.next().in_restart);
+  EXPECT_EQ(arms.next().in_restart->best, 9) << "the leader before was descended";
 }
 
 TEST(GpArms, EveryBranchIsOwedADescent) {
   Arms arms(branched());
   for (double outcome : {1.0, 2.0, 3.0, 4.0}) arms.tell("another", outcome, outcome / 5, 0);
   for (double outcome : {5.0, 6.0, 7.0, 8.0}) arms.tell("another", outcome, outcome / 10, 1);
-  ASSERT_TRUE(arms->restart());
-  EXPECT_EQ(arms->restart()->best, 5);
-  EXPECT_GT(arms->shares().restart, 0.5);
-  for (int i = 0; i < 12; ++i) arms.tell(kRestartArm, 9, 0.3, 1);
-  EXPECT_EQ(arms->shares().restart, 0) << "both branches had theirs, and the leader is not stalled";
+  ASSERT_TRUE(arms.next().in_restart);
+  EXPECT_EQ(arms.next().in_restart->best, 5);
+  EXPECT_GT(arms.next().restart, 0.5);
+  for (int i = 0; i < 8; ++i) arms.tell_restart(9, 0.3, 1);
+  EXPECT_EQ(arms.next().restart, 0) << "both branches had theirs, and the leader is not stalled";
 }
 
 }  // namespace

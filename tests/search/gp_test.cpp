@@ -32,6 +32,34 @@ TEST(Gp, FindsTheBottomOfABowlInThirtyTrials) {
   EXPECT_LT(testing_support::median_on_sphere("gp", 40), 1e-3);
 }
 
+// Two bowls, of which the deeper one is narrow.
+double two_bowls(const Genome& genome) {
+  const double x = genome.number("x"), y = genome.number("y");
+  return std::min(1 + std::pow(x - 0.3, 2) + std::pow(y - 0.7, 2),
+                  0.5 + 20 * (std::pow(x - 0.85, 2) + std::pow(y - 0.1, 2)));
+}
+
+TEST(Gp, AReplayGoesOnWithTheRestartsOfTheTrustRegion) {
+  const auto live = gp(square());
+  std::vector<Trial> trials;
+  int restarts = 0;
+  for (TrialId id = 0; id < 80; ++id) {
+    trials.push_back(live->ask(id, 1).at(0));
+    restarts += trials.back().proposer.starts_with("gp restart ") ? 1 : 0;
+    if (id % 10 == 9) {
+      const auto replayed = gp(square());
+      for (const Trial& trial : trials) {
+        if (trial.id < id) replayed->tell(trial, Measured{.values = {two_bowls(trial.genome)}});
+      }
+      const Trial again = replayed->ask(id, 1).at(0);
+      EXPECT_EQ(again.genome, trials.back().genome) << id;
+      EXPECT_EQ(again.proposer, trials.back().proposer) << id;
+    }
+    live->tell(trials.back(), Measured{.values = {two_bowls(trials.back().genome)}});
+  }
+  EXPECT_GT(restarts, 5);
+}
+
 TEST(Gp, ProposesDifferentTrialsWhileOthersRun) {
   const auto searcher = gp(square());
   for (const Trial& trial : searcher->ask(0, 12))
