@@ -30,7 +30,9 @@
 // seeds), gp alone 42; 40 where imagined trials were as bad for any sources at all, whatever their
 // weight.
 //
-// An outside trial (a warm start, a user's) earns no member credit, but it is among the ranks. A
+// An outside trial (a warm start, a user's) earns no member credit, but it is among the ranks; nor
+// does a restart of gp's trust region, which looks elsewhere than at the best (gp_arms.h): with its
+// ranks gp would lose the trials by which a search leaves a local optimum. A
 // trial that is told again keeps its place in the window. Which member makes trial n is drawn from
 // random stream n. With several objectives only a trial that dominates another is better than it,
 // so that all of the window's front earn 1.
@@ -54,6 +56,7 @@
 #include "core/options.h"
 #include "core/rng.h"
 #include "core/table.h"
+#include "search/gp_arms.h"
 #include "search/outcome_value.h"
 #include "search/searchers.h"
 #include "surrogate/pareto.h"
@@ -80,7 +83,7 @@ struct Member {
 
 // Record: what a told trial counts for in its proposer's account.
 struct Record {
-  std::size_t member = 0;    // equal to the number of members for an outside trial
+  std::size_t member = 0;    // the number of members for an outside trial or a restart
   RankedLosses losses = {};  // empty: nothing was measured
   double work = 0;
   bool is_repeat = false;  // its candidate was told before
@@ -260,7 +263,9 @@ class Portfolio final : public Searcher {
 
   void record(const Trial& trial, const Outcome& outcome, Record& record) const {
     const auto proposer = std::ranges::find(members_, first_word(trial.proposer), &Member::name);
-    record.member = static_cast<std::size_t>(proposer - members_.begin());
+    record.member = trial.proposer.starts_with(kRestartArm)
+                        ? members_.size()
+                        : static_cast<std::size_t>(proposer - members_.begin());
     record.losses = ranked_losses(outcome, objectives_);
     record.work = std::visit([](const auto& o) { return o.work; }, outcome);
     if (record.is_repeat) record.work = 0;

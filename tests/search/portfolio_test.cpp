@@ -93,6 +93,25 @@ TEST(Portfolio, GivesNobodyCreditForAnOutsideTrial) {
   EXPECT_EQ(shares(*portfolio), shares(*random_and_evolution()));
 }
 
+// A restart looks elsewhere, and is owed that whatever it finds.
+TEST(Portfolio, GivesNobodyCreditForARestart) {
+  static constexpr auto kMake = [](const Space& space,
+                                   const SearcherSettings&) -> Result<std::unique_ptr<Searcher>> {
+    return std::make_unique<FakeModel>(space, 7);
+  };
+  static const SearcherRow kTable[] = {{"gp", "", kMake}, {"evolution", "", kMake}};
+  const auto shares_after = [&](const Side& one, const Side& other) {
+    const SearcherSettings settings{
+        .seed = 7, .objectives = {minimize("loss")}, .options = {{"members", "gp evolution"}}};
+    const auto portfolio = make_portfolio_of(kTable, kSpace, settings).value();
+    tell_by_turns(*portfolio, one, other);
+    return shares(*portfolio);
+  };
+  const Side better{"evolution", 0.1};
+  EXPECT_EQ(shares_after({"gp restart 3", 0.9}, better), shares_after({"initial", 0.9}, better));
+  EXPECT_NE(shares_after({"gp region", 0.9}, better), shares_after({"initial", 0.9}, better));
+}
+
 TEST(Portfolio, ForgetsWhatIsOutsideItsWindow) {
   const auto portfolio = make({{"members", "random evolution"}, {"window", "20"}}).value();
   tell_by_turns(*portfolio, {"evolution", 0.1}, {"random", 0.9});
