@@ -58,7 +58,7 @@ class SteppedFit {
   // Makes at most so many more evaluations, at least one. Returns true if the fit has ended.
   bool advance(int evaluations);
 
-  FitResult result() const;  // REQUIRES: advance() returned true
+  FitResult result() const;  // so far. REQUIRES: advance() was called
 
  private:
   class Climber;
