@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <tuple>
 
 namespace detol::inline search {
 namespace {
@@ -56,7 +55,9 @@ GpArms::GpArms(const Space& space, double share)
 void GpArms::tell(std::string_view proposer, const Genome& genome, double outcome) {
   const std::size_t observation = observations_.size();
   observations_.push_back({genome, outcome, branches_.of(genome)});
-  mark_peaks();
+  const auto is_better = [&](std::size_t i) { return observations_[i].outcome <= outcome; };
+  order_.insert(std::ranges::partition_point(order_, is_better), observation);
+  descents_.try_emplace(observations_.back().branch, 0);
   own_ = kOwnMemory * own_ + (1 - kOwnMemory) * (proposer.starts_with("gp") ? 1 : 0);
   const double best = region_.best;
   const bool is_success = std::isinf(best) || outcome < best - kImprovement * std::abs(best);
@@ -70,21 +71,9 @@ void GpArms::tell(std::string_view proposer, const Genome& genome, double outcom
   if (outcome < best) lead(observation, by_restart);
   if (proposer == kRegionArm) resize(region_, is_success);
   if (region_.side < kLeast) region_.side = TrustRegion().side;
-  if (!restart_) return;
   const int last = branches_.count() > 1 ? kLastInBranches : kLastHalving;
-  if (restart_->halvings >= last || !observations_[restart_->centre].is_peak)
-    end_descent(restart_->centre);
-}
-
-// Finds what the last observation makes of the others near it.
-void GpArms::mark_peaks() {
-  const std::size_t last = observations_.size() - 1;
-  for (std::size_t i = 0; i < last; ++i) {
-    Observation &other = observations_[i], &told = observations_[last];
-    if (other.outcome == told.outcome) continue;
-    Observation& worse = other.outcome > told.outcome ? other : told;
-    if (worse.is_peak && is_near(i, last)) worse.is_peak = false;
-  }
+  const bool is_over = restart_ && (restart_->halvings >= last || !is_peak(restart_->centre));
+  if (is_over) end_descent(restart_->centre);
 }
 
 // Returns true if the trial belongs to the restart that goes on, or begins the next one.
@@ -149,19 +138,24 @@ void GpArms::end_descent(std::size_t centre) {
 // Returns the best peak that was not descended yet, where the test lets a restart begin, in the
 // branch with the fewest descents.
 std::optional<std::size_t> GpArms::next_start(const StartTest& may_start) const {
-  std::vector<std::tuple<int, double, std::size_t>> peaks;
-  for (std::size_t i = 0; i < observations_.size(); ++i) {
-    const Observation& at = observations_[i];
-    if (at.is_peak && !at.is_exhausted && !at.is_start && i != region_.centre)
-      peaks.emplace_back(descents_in(at.branch), at.outcome, i);
-  }
-  const std::size_t count = std::min(peaks.size(), kMostTested);
-  std::ranges::partial_sort(peaks, peaks.begin() + static_cast<std::ptrdiff_t>(count));
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t start = std::get<2>(peaks[i]);
-    if (may_start(start, region_.centre)) return start;
+  std::size_t tested = 0;
+  for (int level : levels()) {
+    for (std::size_t i : order_) {
+      const Observation& at = observations_[i];
+      if (at.is_exhausted || at.is_start || i == region_.centre) continue;
+      if (descents_in(at.branch) != level || !is_peak(i)) continue;
+      if (may_start(i, region_.centre)) return i;
+      if (++tested == kMostTested) return std::nullopt;
+    }
   }
   return std::nullopt;
+}
+
+// Returns the numbers of descents that there are in the branches told of, the least first.
+std::set<int> GpArms::levels() const {
+  std::set<int> levels;
+  for (const auto& [branch, descents] : descents_) levels.insert(descents_in(branch));
+  return levels;
 }
 
 // Returns the restart that goes on, unless it is found to descend into the leader's basin, or the
@@ -177,13 +171,20 @@ std::optional<TrustRegion> GpArms::restart_for(const StartTest& may_start, bool 
 
 // The leader counts as a descent in its branch.
 int GpArms::descents_in(std::uint64_t branch) const {
-  const auto ended = descents_.find(branch);
-  const bool leads = branch == observations_[region_.centre].branch;
-  return (ended == descents_.end() ? 0 : ended->second) + (leads ? 1 : 0);
+  return descents_.at(branch) + (branch == observations_[region_.centre].branch ? 1 : 0);
 }
 
 bool GpArms::is_owed(std::size_t start) const {
   return descents_in(observations_[start].branch) == 0;
+}
+
+// Returns true if nothing near the observation is better.
+bool GpArms::is_peak(std::size_t observation) const {
+  for (std::size_t i : order_) {
+    if (observations_[i].outcome >= observations_[observation].outcome) break;
+    if (is_near(i, observation)) return false;
+  }
+  return true;
 }
 
 bool GpArms::is_near(std::size_t a, std::size_t b) const {

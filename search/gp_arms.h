@@ -27,6 +27,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -84,7 +85,6 @@ class GpArms {
     Genome genome;
     double outcome;
     std::uint64_t branch;
-    bool is_peak = true;        // nothing near it is better
     bool is_exhausted = false;  // a descent ended here
     bool is_start = false;      // a restart began here
   };
@@ -93,7 +93,6 @@ class GpArms {
     double rate() const { return successes / trials; }
   };
 
-  void mark_peaks();
   bool is_of_restart(std::string_view proposer);
   void tell_restart(std::size_t observation);
   void lead(std::size_t observation, bool by_restart);
@@ -101,9 +100,11 @@ class GpArms {
   void end_descent(std::size_t centre);
   std::optional<TrustRegion> restart_for(const StartTest& may_start, bool is_stalled) const;
   std::optional<std::size_t> next_start(const StartTest& may_start) const;
+  bool is_peak(std::size_t observation) const;
   bool is_near(std::size_t a, std::size_t b) const;
   bool is_owed(std::size_t start) const;
   int descents_in(std::uint64_t branch) const;
+  std::set<int> levels() const;
 
   const Space& space_;
   Branches branches_;
@@ -113,6 +114,7 @@ class GpArms {
   std::optional<TrustRegion> restart_;  // that goes on
   double own_ = 1;                      // recent share of the trials that this searcher made
   std::vector<Observation> observations_;
+  std::vector<std::size_t> order_;         // of the observations, the best first
   std::map<std::uint64_t, int> descents_;  // that ended, by branch
 };
 
