@@ -41,6 +41,19 @@ GpModel model_of_work() {
 
 using At = std::vector<Prediction>;
 
+void expect_derivatives_of_finite_differences(const GpCriterion& criterion, const At& at) {
+  const GpCriterion::Value value = criterion(at);
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    for (double Prediction::*part : {&Prediction::mean, &Prediction::variance}) {
+      At up = at, down = at;
+      up[i].*part += 1e-5;
+      down[i].*part -= 1e-5;
+      const auto& slopes = part == &Prediction::mean ? value.by_mean : value.by_variance;
+      EXPECT_NEAR(slopes[i], (criterion(up).value - criterion(down).value) / 2e-5, 1e-5);
+    }
+  }
+}
+
 TEST(GpCriterion, TwiceTheWorkIsWorthTheLogarithmOfTwoLess) {
   const GpModel model = model_of_work();
   const GpCriterion criterion(model, GpAcquisition::kPerWork);
@@ -56,16 +69,7 @@ TEST_P(EveryCriterion, HasTheDerivativesOfFiniteDifferences) {
   const GpModel model = model_of_work();
   const GpCriterion criterion(model, GetParam());
   const At at = {{.mean = 0.1, .variance = 0.5}, {.mean = 3, .variance = 0.1}};
-  const GpCriterion::Value value = criterion(at);
-  for (std::size_t i = 0; i < at.size(); ++i) {
-    for (double Prediction::*part : {&Prediction::mean, &Prediction::variance}) {
-      At up = at, down = at;
-      up[i].*part += 1e-5;
-      down[i].*part -= 1e-5;
-      const auto& slopes = part == &Prediction::mean ? value.by_mean : value.by_variance;
-      EXPECT_NEAR(slopes[i], (criterion(up).value - criterion(down).value) / 2e-5, 1e-5);
-    }
-  }
+  expect_derivatives_of_finite_differences(criterion, at);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryCriterion,
@@ -100,16 +104,7 @@ TEST_P(ConstrainedCriterion, HasTheDerivativesOfFiniteDifferences) {
       const GpCriterion criterion(model, GetParam());
       At at(objectives + 2, {.mean = 0.1, .variance = 0.5});
       at[objectives].mean = -0.4;
-      const GpCriterion::Value value = criterion(at);
-      for (std::size_t i = 0; i < at.size(); ++i) {
-        for (double Prediction::*part : {&Prediction::mean, &Prediction::variance}) {
-          At up = at, down = at;
-          up[i].*part += 1e-5;
-          down[i].*part -= 1e-5;
-          const auto& slopes = part == &Prediction::mean ? value.by_mean : value.by_variance;
-          EXPECT_NEAR(slopes[i], (criterion(up).value - criterion(down).value) / 2e-5, 1e-5);
-        }
-      }
+      expect_derivatives_of_finite_differences(criterion, at);
     }
   }
 }
