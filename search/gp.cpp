@@ -99,10 +99,8 @@ class Gp final : public Searcher {
   void tell(const Trial& trial, const Outcome& outcome) override {
     pending_.erase(trial.id);
     taken_.insert(space_.identity(trial.genome));
-    ToldTrial told{.proposer = trial.proposer,
-                   .genome = trial.genome,
-                   .fidelity = fidelity_of(outcome),
-                   .outcomes = outputs_.of(outcome)};
+    ToldTrial told{
+        .trial = trial, .fidelity = fidelity_of(outcome), .outcomes = outputs_.of(outcome)};
     const auto [at, is_new] = places_.try_emplace(trial.id, told_.size());
     if (is_new || was_resumed(told_[at->second], told)) {
       at->second = told_.size();
@@ -184,9 +182,7 @@ class Gp final : public Searcher {
     }
   }
 
-  void tell_arms(const ToldTrial& told) {
-    arms_->tell(told.proposer, told.genome, arm_losses_(told.outcomes));
-  }
+  void tell_arms(const ToldTrial& told) { arms_->tell(told.trial, arm_losses_(told.outcomes)); }
 
   void tell_arms_again() {
     arm_losses_ = ArmLosses(outputs_.constraints());
@@ -221,18 +217,18 @@ class Gp final : public Searcher {
   void learn(const ToldTrial& told) {
     observations_.push_back(model_.size());
     if (told.outcomes.empty()) {
-      failed_points_.push_back(features_->of(told.genome));
+      failed_points_.push_back(features_->of(told.trial.genome));
       failed_.push_back(failed_points_.back());
       return;
     }
-    genomes_.push_back(told.genome);
+    genomes_.push_back(told.trial.genome);
     if (arm_losses_.see(told.outcomes))
       tell_arms_again();
     else
       tell_arms(told);
-    model_.append(
-        told.fidelity > 0 ? features_->of(told.genome, told.fidelity) : features_->of(told.genome),
-        told.outcomes);
+    model_.append(told.fidelity > 0 ? features_->of(told.trial.genome, told.fidelity)
+                                    : features_->of(told.trial.genome),
+                  told.outcomes);
     refits_.advance(model_);
   }
 
@@ -269,7 +265,7 @@ class Gp final : public Searcher {
     if (is_crowded && rng.split(hash64("crowded")).chance(kThompsonShare))
       return {id, propose_by_sample(input, rng), std::string(kName)};
     return {id, propose(input, rng),
-            arm == kRestartArm ? restart_proposer(*next.in_restart) : std::string(arm)};
+            arm == kRestartArm ? arms_->proposer_of(*next.in_restart) : std::string(arm)};
   }
 
   // True if restarts make sense: there is one objective, and no source knows where the optimum is.

@@ -28,22 +28,7 @@ constexpr int kLastInBranches = 2;        // the same, in a space with branches
 constexpr std::size_t kFirstRestart = 8;  // observations
 constexpr std::size_t kMostTested = 8;    // starts that one call asks the test about
 
-// Returns the number of the restart that made a trial.
-std::optional<std::size_t> start_of(std::string_view proposer) {
-  if (!proposer.starts_with(kRestartArm)) return std::nullopt;
-  proposer.remove_prefix(std::min(proposer.size(), kRestartArm.size() + 1));
-  std::size_t start = 0;
-  const auto end = proposer.data() + proposer.size();
-  if (proposer.empty() || std::from_chars(proposer.data(), end, start).ptr != end)
-    return std::nullopt;
-  return start;
-}
-
 }  // namespace
-
-std::string restart_proposer(const TrustRegion& restart) {
-  return fmt::format("{} {}", kRestartArm, restart.start);
-}
 
 GpArms::GpArms(const Space& space, double share)
     : space_(space),
@@ -52,9 +37,28 @@ GpArms::GpArms(const Space& space, double share)
       global_{kImagined * 0.5, kImagined},
       local_{global_} {}
 
-void GpArms::tell(std::string_view proposer, const Genome& genome, double outcome) {
+std::string GpArms::proposer_of(const TrustRegion& restart) const {
+  return fmt::format("{} {}", kRestartArm, observations_[restart.start].trial);
+}
+
+// Returns the observation where the restart began that made a trial; nullopt if none did, or its
+// outcome is not known any more.
+std::optional<std::size_t> GpArms::start_of(std::string_view proposer) const {
+  if (!proposer.starts_with(kRestartArm)) return std::nullopt;
+  proposer.remove_prefix(std::min(proposer.size(), kRestartArm.size() + 1));
+  TrialId trial = 0;
+  const auto end = proposer.data() + proposer.size();
+  if (proposer.empty() || std::from_chars(proposer.data(), end, trial).ptr != end)
+    return std::nullopt;
+  const auto start = first_.find(trial);
+  return start == first_.end() ? std::nullopt : std::optional(start->second);
+}
+
+void GpArms::tell(const Trial& trial, double outcome) {
+  const std::string_view proposer = trial.proposer;
   const std::size_t observation = observations_.size();
-  observations_.push_back({genome, outcome, branches_.of(genome)});
+  observations_.push_back({trial.id, trial.genome, outcome, branches_.of(trial.genome)});
+  first_.try_emplace(trial.id, observation);
   const auto is_better = [&](std::size_t i) { return observations_[i].outcome <= outcome; };
   order_.insert(std::ranges::partition_point(order_, is_better), observation);
   descents_.try_emplace(observations_.back().branch, 0);
@@ -79,7 +83,7 @@ void GpArms::tell(std::string_view proposer, const Genome& genome, double outcom
 // Returns true if the trial belongs to the restart that goes on, or begins the next one.
 bool GpArms::is_of_restart(std::string_view proposer) {
   const std::optional<std::size_t> start = start_of(proposer);
-  if (!start || *start + 1 >= observations_.size()) return false;
+  if (!start) return false;
   if (restart_ && restart_->start == *start) return true;
   if (observations_[*start].is_start) return false;  // it ended before
   if (restart_) end_descent(restart_->centre);

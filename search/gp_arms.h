@@ -17,7 +17,7 @@
 // with branches every branch is owed one descent from the start, as a few points say little about
 // the optimum of a branch.
 //
-// A restart is named by the observation where it begins, in its trials' proposer ("gp restart 57"):
+// A restart is named by the trial where it begins, in its own trials' proposer ("gp restart 57"):
 // it is known from the trials told alone, and an outcome that arrives after its restart ended
 // counts for no other.
 
@@ -33,11 +33,12 @@
 #include <vector>
 
 #include "encodings/space/space.h"
+#include "encodings/space/trial.h"
 #include "search/basins.h"
 
 namespace detol::inline search {
 
-// Names of the arms as proposers of trials; the ledger stores them, of a restart with its number.
+// Names of the arms as proposers of trials; the ledger stores them, of a restart with its trial.
 inline constexpr std::string_view kGlobalArm = "gp global", kRegionArm = "gp region",
                                   kRestartArm = "gp restart";
 
@@ -52,18 +53,16 @@ struct TrustRegion {
   int halvings = 0;  // of the leader: since anything improved on it; of a restart: since it began
 };
 
-// Returns the proposer of a restart's trials.
-std::string restart_proposer(const TrustRegion& restart);
-
 class GpArms {
  public:
   // `share` is the region's share of the proposals before any outcome is told. `space` outlives
   // this object.
   GpArms(const Space& space, double share);
 
-  // Records an outcome, smaller is better, of a trial that an arm or another proposer made.
-  // Observations are numbered in the order of the calls.
-  void tell(std::string_view proposer, const Genome& genome, double outcome);
+  // Records an outcome, smaller is better, of a trial that an arm or another proposer made; of one
+  // that was told before (a longer training) it is another observation. Observations are numbered
+  // in the order of the calls.
+  void tell(const Trial& trial, double outcome);
 
   // Returns true if a restart at an observation may find a basin that is better than the leader's.
   using StartTest = std::function<bool(std::size_t start, std::size_t leader)>;
@@ -77,11 +76,15 @@ class GpArms {
   // An empty test: there are no restarts.
   Next next(const StartTest& may_start) const;
 
+  // Returns the proposer of a restart's trials.
+  std::string proposer_of(const TrustRegion& restart) const;
+
   const TrustRegion& region() const { return region_; }
   const Branches& branches() const { return branches_; }
 
  private:
   struct Observation {
+    TrialId trial;
     Genome genome;
     double outcome;
     std::uint64_t branch;
@@ -93,6 +96,7 @@ class GpArms {
     double rate() const { return successes / trials; }
   };
 
+  std::optional<std::size_t> start_of(std::string_view proposer) const;
   bool is_of_restart(std::string_view proposer);
   void tell_restart(std::size_t observation);
   void lead(std::size_t observation, bool by_restart);
@@ -114,6 +118,7 @@ class GpArms {
   std::optional<TrustRegion> restart_;  // that goes on
   double own_ = 1;                      // recent share of the trials that this searcher made
   std::vector<Observation> observations_;
+  std::map<TrialId, std::size_t> first_;   // observation of each trial
   std::vector<std::size_t> order_;         // of the observations, the best first
   std::map<std::uint64_t, int> descents_;  // that ended, by branch
 };

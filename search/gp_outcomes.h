@@ -16,8 +16,7 @@
 namespace detol::inline search {
 
 struct ToldTrial {
-  std::string proposer;
-  Genome genome;
+  Trial trial;
   double fidelity = 0;           // epochs; 0: unknown
   std::vector<double> outcomes;  // one per output of the model, smaller is better; empty: failed
 };

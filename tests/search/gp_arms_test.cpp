@@ -36,7 +36,7 @@ class Arms {
     std::vector<double> unit(space_.size(), at);
     if (space_.domains()[0].kind == DomainKind::kCategorical)
       unit[0] = (kind + 0.5) / space_.domains()[0].cardinality();
-    arms_.tell(proposer, space_.at(unit), outcome);
+    arms_.tell({told_++, space_.at(unit), std::string(proposer)}, outcome);
   }
 
   void fail(std::string_view arm, std::size_t times, double at = 0.5) {
@@ -45,11 +45,11 @@ class Arms {
 
   // Tells the outcome of a trial of the restart that goes on, or of the next one.
   void tell_restart(double outcome, double at, double kind = 0) {
-    tell(restart_proposer(next().in_restart.value()), outcome, at, kind);
+    tell(arms_.proposer_of(next().in_restart.value()), outcome, at, kind);
   }
 
   void fail_restart(std::size_t times, double at) {
-    const std::string proposer = restart_proposer(next().in_restart.value());
+    const std::string proposer = arms_.proposer_of(next().in_restart.value());
     for (std::size_t i = 0; i < times; ++i) tell(proposer, 20, at);
   }
 
@@ -64,6 +64,7 @@ class Arms {
  private:
   Space space_;
   GpArms arms_;
+  TrialId told_ = 100;
 };
 
 // The best outcome so far is 1.
@@ -106,7 +107,7 @@ TEST(GpArms, FailuresOfOthersDoNotNarrowTheRegion) {
   Arms failing = begun();
   const double before = failing->region().side;
   failing.fail(kGlobalArm, 10 * kDimensions);
-  failing.fail("gp restart 0", 10 * kDimensions);
+  failing.fail("gp restart 100", 10 * kDimensions);
   failing.fail("another", 10 * kDimensions);
   EXPECT_EQ(failing->region().side, before);
 }
@@ -186,7 +187,7 @@ TEST(GpArms, ARestartThatDoesNotCloseItsGapEndsAndItsBasinIsNotTriedAgain) {
 TEST(GpArms, AnOutcomeAfterTheEndOfItsRestartCountsForNoOther) {
   Arms arms;
   stall(arms);
-  const std::string first = restart_proposer(*arms.next().in_restart);
+  const std::string first = arms->proposer_of(*arms.next().in_restart);
   arms.fail_restart(3 * kDimensions, 0.95);
   arms.tell_restart(20, 0.5);
   const GpArms::Next before = arms.next();
