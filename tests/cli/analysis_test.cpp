@@ -1,31 +1,16 @@
 // The commands `importance`, `compare` and `similar` over studies that are written into a ledger.
 
 #include <limits>
-#include <nlohmann/json.hpp>
 
-#include <gtest/gtest.h>
-
-#include "cli/parse.h"
 #include "core/rng.h"
 #include "encodings/study/study_config.h"
-#include "knowledge/ledger.h"
-#include "tests/support/temp_folder.h"
+#include "tests/cli/command_on_base.h"
 
 namespace detol {
 namespace {
 
-using Json = nlohmann::json;
-
-// Answer is what a command printed, or its error.
-struct Answer {
-  Result<int> code = 0;
-  std::string out;
-};
-
-class Analysis : public testing::Test {
+class Analysis : public testing_support::CommandOnBase {
  protected:
-  std::string storage() const { return (folder_.path() / "detol.db").string(); }
-
   // Writes a study of configs/cnn.yaml whose accuracy depends on the optimizer, plus `bonus`.
   void write_study(const std::string& name, TrialId trials, double bonus = 0,
                    const std::string& metric = "val_accuracy") const {
@@ -41,40 +26,9 @@ class Analysis : public testing::Test {
       const Genome genome = config.space.sample(rng);
       const double accuracy = (genome.text("optimizer") == "sgd" ? 0.6 : 0.5) + bonus +
                               0.001 * static_cast<double>(id % 7);
-      event::Asked asked;
-      asked.trial = id;
-      asked.params = genome.assignments();
-      event::Started started;
-      started.trial = id;
-      event::Reported reported;
-      reported.trial = id;
-      reported.epoch = 1;
-      reported.metrics = {{metric, accuracy}, {"val_loss", 1 - accuracy}};
-      event::Told told;
-      told.trial = id;
-      told.outcome = Measured{.values = {accuracy}};
-      const std::vector<Event> events = {asked, started, reported, told};
-      ASSERT_TRUE(ledger->append(study, events));
+      append_trial(*ledger, study, id, genome, {{metric, accuracy}, {"val_loss", 1 - accuracy}});
     }
   }
-
-  Answer run(std::vector<std::string> words) const {
-    words.insert(words.end(), {"--storage", storage(), "-q"});
-    const auto call = parse(words);
-    if (!call) return {.code = tl::unexpected<Error>(call.error()), .out = {}};
-    testing::internal::CaptureStdout();
-    Result<int> code = call->command->run(call->arguments);
-    return {.code = std::move(code), .out = testing::internal::GetCapturedStdout()};
-  }
-
-  Json json(std::vector<std::string> words) const {
-    words.insert(words.end(), {"-f", "json"});
-    const Answer answer = run(std::move(words));
-    EXPECT_TRUE(answer.code) << answer.code.error().message;
-    return Json::parse(answer.out, nullptr, false);
-  }
-
-  testing_support::TempFolder folder_;
 };
 
 TEST_F(Analysis, ImportanceListsTheDecisiveChoiceFirst) {

@@ -2,30 +2,17 @@
 // written into a ledger.
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
-#include <gtest/gtest.h>
-
-#include "cli/parse.h"
 #include "core/rng.h"
 #include "encodings/study/study_config.h"
-#include "knowledge/ledger.h"
-#include "tests/support/temp_folder.h"
+#include "tests/cli/command_on_base.h"
 
 namespace detol {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr TrialId kLucky = 3;
 
-// What a command printed, or its error.
-struct Shown {
-  Result<int> code = 0;
-  std::string out;
-};
-
-class BestCommand : public testing::Test {
+class BestCommand : public testing_support::CommandOnBase {
  protected:
   // Writes a study of a noisy bowl; its trial kLucky is poor and was measured far too well.
   void write_study(TrialId trials, const std::vector<Objective>& more = {}) const {
@@ -56,41 +43,8 @@ class BestCommand : public testing::Test {
     const Genome genome = genome_of_trial(space, id);
     Rng rng = Rng(6).split(id);
     const double value = id == kLucky ? -12 : true_value(genome) + 5 * rng.normal();
-    event::Asked asked;
-    asked.trial = id;
-    asked.params = genome.assignments();
-    event::Started started;
-    started.trial = id;
-    event::Reported reported;
-    reported.trial = id;
-    reported.epoch = 1;
-    reported.metrics = {{"value", value}, {"other", 1.0}};
-    event::Told told;
-    told.trial = id;
-    told.outcome = Measured{.values = {value}};
-    const std::vector<Event> events = {asked, started, reported, told};
-    ASSERT_TRUE(ledger.append(study, events));
+    append_trial(ledger, study, id, genome, {{"value", value}, {"other", 1.0}});
   }
-
-  Shown run(std::vector<std::string> words) const {
-    words.insert(words.end(), {"--storage", storage()});
-    const auto call = parse(words);
-    if (!call) return {.code = tl::unexpected<Error>(call.error()), .out = {}};
-    testing::internal::CaptureStdout();
-    Result<int> code = call->command->run(call->arguments);
-    return {.code = std::move(code), .out = testing::internal::GetCapturedStdout()};
-  }
-
-  Json json(std::vector<std::string> words) const {
-    words.insert(words.end(), {"-f", "json"});
-    const Shown shown = run(std::move(words));
-    EXPECT_TRUE(shown.code) << shown.code.error().message;
-    return Json::parse(shown.out, nullptr, false);
-  }
-
-  std::string storage() const { return (folder_.path() / "detol.db").string(); }
-
-  testing_support::TempFolder folder_;
 };
 
 TEST_F(BestCommand, IsTheBestMeasuredUnlessAskedForThePosterior) {
@@ -113,7 +67,7 @@ TEST_F(BestCommand, ListsTheBestByThePosteriorWithItsNumbers) {
   for (std::size_t i = 1; i < rows.size(); ++i)
     EXPECT_LE(rows[i - 1]["posterior_mean"], rows[i]["posterior_mean"]);
   for (const char* format : {"csv", "table"}) {
-    const Shown shown = run({"best", "s", "--by", "posterior", "--top", "5", "-f", format});
+    const Answer shown = run({"best", "s", "--by", "posterior", "--top", "5", "-f", format});
     EXPECT_NE(shown.out.find("posterior_mean"), std::string::npos) << shown.out;
     EXPECT_NE(shown.out.find("posterior_deviation"), std::string::npos) << shown.out;
   }
@@ -128,7 +82,7 @@ TEST_F(BestCommand, OfFewTrialsIsTheBestMeasured) {
 
 TEST_F(BestCommand, OfSeveralObjectivesSaysWhatToDoInstead) {
   write_study(10, {minimize("other")});
-  const Shown shown = run({"best", "s", "--by", "posterior"});
+  const Answer shown = run({"best", "s", "--by", "posterior"});
   ASSERT_FALSE(shown.code);
   EXPECT_EQ(shown.code.error().code, ErrorCode::kUsage);
   EXPECT_NE(shown.code.error().message.find("`detol pareto s`"), std::string::npos);
