@@ -61,6 +61,42 @@ TEST(PlanUnits, KeepsAReluThatABatchNormHasTakenInOrThatIsReadTwice) {
   EXPECT_FALSE(units[3].relu);
 }
 
+TEST(PlanUnits, ComputesAnActivationOnceHoweverManyLayersBeginWithIt) {
+  NetworkBuilder b({4, 8, 8});
+  const NodeId norm = b.add({.kind = kBatchNorm}, {b.input()});
+  const NodeId first = b.add({.kind = kActivation}, {norm});
+  const NodeId conv = b.add({.kind = kConv, .channels = 4, .kernel = 3}, {first});
+  const NodeId second = b.add({.kind = kActivation}, {norm});
+  const NodeId other = b.add({.kind = kActivation, .activation = Activation::kSilu}, {second});
+  const Network network = b.build(b.add({.kind = kAdd}, {conv, other})).value();
+  const std::vector<Unit> units = plan_units(network);
+  ASSERT_EQ(units.size(), 5u);
+  EXPECT_TRUE(units[0].relu);  // nothing but the ReLU reads the batch norm
+  EXPECT_EQ(units[0].output, first);
+  EXPECT_EQ(units[2].node, second);
+  EXPECT_EQ(units[2].same_as, first);
+  EXPECT_EQ(units[3].same_as, std::nullopt);
+}
+
+TEST(PlanUnits, ComputesNoReluOfARelu) {
+  NetworkBuilder b({4, 8, 8});
+  const NodeId first = b.add({.kind = kActivation}, {b.input()});
+  const NodeId second = b.add({.kind = kActivation}, {first});
+  const NodeId pool = b.add({.kind = kMaxPool, .kernel = 2, .stride = 2}, {second});
+  const Network network = b.build(pool).value();
+  const std::vector<Unit> units = plan_units(network);
+  ASSERT_EQ(units.size(), 3u);
+  EXPECT_EQ(units[1].same_as, first);
+  EXPECT_FALSE(units[2].relu);
+}
+
+TEST(PlanUnits, ComputesASiluOfASilu) {
+  NetworkBuilder b({4, 8, 8});
+  const Layer silu{.kind = kActivation, .activation = Activation::kSilu};
+  const Network network = b.build(b.add(silu, {b.add(silu, {b.input()})})).value();
+  for (const Unit& unit : plan_units(network)) EXPECT_EQ(unit.same_as, std::nullopt);
+}
+
 TEST(PlanUnits, CoverEveryNodeInAnOrderThatWorks) {
   for (const BenchNetworkRow& row : bench_networks()) {
     const Network network = row.make();
@@ -73,6 +109,7 @@ TEST(PlanUnits, CoverEveryNodeInAnOrderThatWorks) {
       const Node& first = after_relu ? network.nodes()[node.inputs[0]] : node;
       for (NodeId input : first.inputs) EXPECT_TRUE(made[input]) << row.name;
       EXPECT_TRUE(!unit.addend || made[*unit.addend]) << row.name;
+      EXPECT_TRUE(!unit.same_as || made[*unit.same_as]) << row.name;
       made[unit.output] = true;
       layers += 1u + (unit.addend ? 1 : 0) + (unit.relu ? 1 : 0);
     }

@@ -112,7 +112,7 @@ class RandomNetwork {
 
   void grow() {
     const NodeId x = source();
-    switch (rng_.below(10)) {
+    switch (rng_.below(11)) {
       case 0:
       case 1:
         return void(norm(conv(x)));
@@ -130,6 +130,9 @@ class RandomNetwork {
         return void(concat(x));
       case 8:
         return void(add({.kind = kLayerNorm}, {x}));
+      case 9:  // as in a cell, whose operations begin with an activation each
+        norm(conv(relu(x)));
+        return void(norm(conv(relu(x))));
       default:
         return void(add({.kind = kDropout, .rate = 0.2}, {x}));
     }

@@ -1,6 +1,8 @@
 #include "trainer/backends/plan.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace detol::inline trainer {
 namespace {
@@ -8,9 +10,15 @@ namespace {
 class Planner {
  public:
   explicit Planner(const Network& network)
-      : nodes_(network.nodes()), consumers_(nodes_.size()), fused_(nodes_.size()) {
+      : nodes_(network.nodes()),
+        same_(nodes_.size()),
+        is_repeated_(nodes_.size()),
+        consumers_(nodes_.size()),
+        fused_(nodes_.size()) {
+    find_repeated_activations();
     for (NodeId id = 0; id < nodes_.size(); ++id) {
-      for (NodeId input : nodes_[id].inputs) consumers_[input].push_back(id);
+      if (same_[id] != id) continue;
+      for (NodeId input : nodes_[id].inputs) consumers_[same_[input]].push_back(id);
     }
   }
 
@@ -19,6 +27,8 @@ class Planner {
   std::vector<Unit> units() {
     std::vector<Unit> units;
     for (NodeId id = 1; id < nodes_.size(); ++id) {
+      if (same_[id] != id) units.push_back({.node = id, .output = id, .same_as = same_[id]});
+      if (same_[id] != id) continue;
       if (nodes_[id].layer.kind == LayerKind::kBatchNorm && ends_in_add(id)) continue;
       if (!fused_[id] && !goes_into_pool(id)) units.push_back(unit_at(id));
     }
@@ -26,6 +36,19 @@ class Planner {
   }
 
  private:
+  void find_repeated_activations() {
+    std::map<std::pair<NodeId, Activation>, NodeId> first;
+    for (NodeId id = 0; id < nodes_.size(); ++id) {
+      same_[id] = id;
+      const Layer& layer = nodes_[id].layer;
+      if (layer.kind != LayerKind::kActivation) continue;
+      const NodeId input = same_[nodes_[id].inputs[0]];
+      const bool is_again = is_relu(id) && is_relu(input);
+      same_[id] = is_again ? input : first.try_emplace({input, layer.activation}, id).first->second;
+      if (same_[id] != id) is_repeated_[same_[id]] = true;
+    }
+  }
+
   // Returns the only consumer of a node, if there is exactly one and it is of that kind.
   std::optional<NodeId> only_consumer(NodeId id, LayerKind kind) const {
     if (consumers_[id].size() != 1) return std::nullopt;
@@ -58,7 +81,8 @@ class Planner {
 
   // Returns whether a node is a ReLU that is fused with a max pooling, not with a batch norm.
   bool goes_into_pool(NodeId id) const {
-    return is_relu(id) && !fused_[id] && only_consumer(id, LayerKind::kMaxPool);
+    return is_relu(id) && !fused_[id] && !is_repeated_[id] &&
+           only_consumer(id, LayerKind::kMaxPool);
   }
 
   Unit unit_at(NodeId id) {
@@ -85,7 +109,9 @@ class Planner {
   }
 
   std::span<const Node> nodes_;
-  std::vector<std::vector<NodeId>> consumers_;
+  std::vector<NodeId> same_;                    // the node that has a node's value
+  std::vector<bool> is_repeated_;               // whether another node has this one's value
+  std::vector<std::vector<NodeId>> consumers_;  // of the nodes that are computed
   std::vector<bool> fused_;
 };
 

@@ -92,6 +92,8 @@ class Builder {
   // Declares the value that a unit computes.
   Value& make_value(NodeId id, Layout layout, bool needs_gradient);
 
+  // Declares that a node's value is another's.
+  void set_value(NodeId id, Value& value) { values_[id] = &value; }
   // Declares that a node's value shares the bytes of `of`, in plain layout and another shape.
   void view_value(NodeId id, Value& of);
 
