@@ -50,11 +50,13 @@ struct Activate {
 template <typename T>
 struct ActivateBackward {
   Slope kind;
-  const T *value, *g;
+  const T *value, *g, *other;
   T* dx;
   __device__ void operator()(std::int64_t i) const {
-    const Lanes at = load(value + i * kLanes), by = load(g + i * kLanes);
-    Lanes out;
+    const Lanes at = load(value + i * kLanes);
+    const Lanes more = other != nullptr ? load(other + i * kLanes) : zeros();
+    Lanes by = load(g + i * kLanes), out;
+    for (int k = 0; k < kLanes; ++k) by[k] += more[k];
     for (int k = 0; k < kLanes; ++k) out[k] = by[k] * slope_of(kind, at[k]);
     store(dx + i * kLanes, out);
   }
@@ -253,12 +255,12 @@ void activate(Type type, Slope kind, const void* x, void* y, std::int64_t count,
   });
 }
 
-void activate_backward(Type type, Slope kind, const void* value, const void* g, void* dx,
-                       std::int64_t count, Stream stream) {
+void activate_backward(Type type, Slope kind, const void* value, const void* g, const void* other,
+                       void* dx, std::int64_t count, Stream stream) {
   with_type(type, [&]<typename T>(T) {
     for_all(count / kLanes,
             ActivateBackward<T>{kind, static_cast<const T*>(value), static_cast<const T*>(g),
-                                static_cast<T*>(dx)},
+                                static_cast<const T*>(other), static_cast<T*>(dx)},
             stream);
   });
 }

@@ -45,9 +45,10 @@ enum class Slope { kRelu, kSilu, kSigmoid };
 
 void add(Type type, const void* a, const void* b, void* sum, std::int64_t count, Stream stream);
 void activate(Type type, Slope kind, const void* x, void* y, std::int64_t count, Stream stream);
-// dx = g times the slope; `value` is the activation's output for kRelu, else its input.
-void activate_backward(Type type, Slope kind, const void* value, const void* g, void* dx,
-                       std::int64_t count, Stream stream);
+// dx = g or, if `other` is not null, g + other, times the slope; `value` is the activation's output
+// for kRelu, else its input.
+void activate_backward(Type type, Slope kind, const void* value, const void* g, const void* other,
+                       void* dx, std::int64_t count, Stream stream);
 // The levels of a kQuantize (encodings/network/layer.h).
 struct Levels {
   float scale, zero_point;

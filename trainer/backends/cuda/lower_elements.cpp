@@ -78,12 +78,16 @@ Result<void> lower_activation(Builder& b, const Unit& unit) {
   });
   if (!x.needs_gradient) return {};
   b.on_backward([=, &b, &x, &y] {
-    Buffer* g = b.gradient(y);
+    const std::vector<Buffer*> terms = b.gradient_terms(y, 2);
+    Buffer *g = terms[0], *other = terms.size() > 1 ? terms[1] : nullptr;
     Buffer* dx = b.arena().make_over(g);
     b.pass_gradient(x, dx);
     Buffer* at = kind == Slope::kRelu ? y.data : x.data;
-    b.step({at, g, dx}, [=](const StepContext&) {
-      activate_backward(type, kind, at->data, g->data, dx->data, count, device().stream);
+    std::vector<Buffer*> uses = terms;
+    uses.insert(uses.end(), {at, dx});
+    b.step(uses, [=](const StepContext&) {
+      activate_backward(type, kind, at->data, g->data, other != nullptr ? other->data : nullptr,
+                        dx->data, count, device().stream);
     });
   });
   return {};
