@@ -16,6 +16,11 @@
 // NOLINTBEGIN(concurrency-mt-unsafe): these processes have one thread.
 
 namespace detol::inline scheduler {
+namespace {
+
+constexpr const char* kPercentVariable = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE";
+
+}  // namespace
 
 void select_gpus(const std::vector<Gpu>& gpus, int first, int count) {
   if (gpus.empty()) return;
@@ -73,6 +78,9 @@ Service mps_service(const RunOptions& options, const std::filesystem::path& fold
   service.ready = service.folder / "control";
   for (const char* name : {"CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY"})
     service.environment.push_back(fmt::format("{}={}", name, service.folder.string()));
+  const double percent = std::ceil(2 * 100 / ranks_per_gpu(options));
+  if (percent < 100 && std::getenv(kPercentVariable) == nullptr)
+    service.environment.push_back(fmt::format("{}={:.0f}", kPercentVariable, percent));
   return service;
 }
 

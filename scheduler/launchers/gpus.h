@@ -32,7 +32,9 @@ double ranks_per_gpu(const RunOptions& options);
 double worker_memory(const std::vector<Gpu>& gpus, int ranks, double on_one);
 
 // Returns the service that runs NVIDIA's MPS, without which workers that share a GPU take turns on
-// it. Its words are empty if MPS is not needed, not installed, or already running.
+// it. Its words are empty if MPS is not needed, not installed, or already running. Where more than
+// two share one, each gets twice its share of the multiprocessors, unless the environment says how
+// much: small kernels run side by side on parts of a GPU, and wait for each other on all of it.
 Service mps_service(const RunOptions& options, const std::filesystem::path& folder);
 
 // Makes `count` GPUs from number `first` (modulo their count) the only ones that the calling

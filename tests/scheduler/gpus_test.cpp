@@ -85,6 +85,25 @@ TEST_F(MpsService, RunsWhereWorkersShareAGpu) {
             "CUDA_MPS_PIPE_DIRECTORY=" + (folder.path() / "mps").string());
 }
 
+TEST_F(MpsService, GivesEachOfManyWorkersTwiceItsShareOfTheMultiprocessors) {
+  const auto percent = [&](int workers) {
+    options.workers = workers;
+    std::string found;
+    for (const std::string& variable : mps_service(options, folder.path()).environment) {
+      if (variable.starts_with("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=")) found += variable.substr(34);
+    }
+    return found;
+  };
+  EXPECT_EQ(percent(2), "");
+  EXPECT_EQ(percent(3), "67");
+  EXPECT_EQ(percent(8), "25");
+  options.gpus.push_back({.id = "b", .name = "", .memory = 80e9});
+  EXPECT_EQ(percent(8), "50");
+  ::setenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "10", 1);
+  EXPECT_EQ(percent(8), "");
+  ::unsetenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
+}
+
 TEST_F(MpsService, IsNotWantedByWorkersWithAGpuEach) {
   options.workers = 1;
   EXPECT_TRUE(mps_service(options, folder.path()).words.empty());
