@@ -3,10 +3,11 @@
 //
 //   search_quality SPACE_FILE DATA ALGORITHM FIRST_SEED SEEDS EVALUATIONS WORKERS FOLDER
 //
-// DATA is the table, or "-" if there is none. Each seed writes its ledger to FOLDER, which is then
-// emptied. stdout is a CSV: a line whenever the best value improves, and one at the end of each
-// seed. Of a function with noise it also has the values without noise of the trial with the best
-// value and of the one that recommend() ranks first, and lines after 50, 100 and 200 evaluations.
+// ALGORITHM is a name, or NAME:OPTION=VALUE;OPTION=VALUE with options. DATA is the table, or "-" if
+// there is none. Each seed writes its ledger to FOLDER, which is then emptied. stdout is a CSV: a
+// line whenever the best value improves, and one at the end of each seed. Of a function with noise
+// it also has the values without noise of the trial with the best value and of the one that
+// recommend() ranks first, and lines after 50, 100 and 200 evaluations.
 
 #include <fmt/format.h>
 
@@ -15,6 +16,7 @@
 #include <charconv>
 #include <filesystem>
 #include <limits>
+#include <sstream>
 
 #include "core/table.h"
 #include "encodings/study/study_config.h"
@@ -151,10 +153,22 @@ void remove_ledgers(const std::filesystem::path& folder) {
     std::filesystem::remove_all(entry.path());
 }
 
+// Reads "NAME" or "NAME:OPTION=VALUE;OPTION=VALUE".
+Named named(const std::string& words) {
+  std::istringstream parts(words);
+  Named algorithm;
+  std::getline(parts, algorithm.name, ':');
+  for (std::string option; std::getline(parts, option, ';');) {
+    const std::size_t equals = std::min(option.find('='), option.size() - 1);
+    algorithm.options[option.substr(0, equals)] = option.substr(equals + 1);
+  }
+  return algorithm;
+}
+
 Result<void> search_all(const Run& run) {
   DETOL_ASSIGN(StudyConfig config, read_study_config(run.space_file));
   if (run.data != "-") config.data.path = run.data;
-  config.algorithm = {run.algorithm, {}};
+  config.algorithm = named(run.algorithm);
   DETOL_ASSIGN(const auto evaluator, make_evaluator(config, {}));
   for (int i = 0; i < run.seeds; ++i) {
     config.seed = static_cast<std::uint64_t>(run.first_seed + i);
