@@ -15,19 +15,19 @@ constexpr double kAlmostInfinite = 1e100;
 
 // Returns the epochs that are seen, evenly spaced in the root of the epoch: closer at the
 // beginning, where curves bend.
-std::vector<double> seen_epochs(int epochs) {
-  std::vector<double> seen;
+std::vector<double> seen_epochs(int epochs, std::span<const double> early) {
+  std::vector<double> seen(early.begin(), early.end());
   const int points = std::min(epochs, LearningCurves::kMostEpochs);
   for (int i = 0; i < points; ++i) {
     const double share = points == 1 ? 1 : static_cast<double>(i) / (points - 1);
     const double root = 1 + share * (std::sqrt(epochs) - 1);
     const double epoch = points == epochs ? i + 1 : std::round(root * root);
-    seen.push_back(seen.empty() ? epoch : std::max(epoch, seen.back() + 1));
+    seen.push_back(seen.empty() ? epoch : std::max(epoch, std::floor(seen.back()) + 1));
   }
   return seen;
 }
 
-double interpolated(int from, double before, int to, double after, double at) {
+double interpolated(double from, double before, double to, double after, double at) {
   if (from == 0 || !std::isfinite(before) || !std::isfinite(after)) return after;
   return before + (after - before) * (at - from) / (to - from);
 }
@@ -46,11 +46,12 @@ double LearningCurves::Units::to_model(double value) const {
   return std::max(kFarBetter, (std::min(value, highest) - centre) / scale);
 }
 
-LearningCurves::LearningCurves(int epochs) : epochs_(seen_epochs(epochs)) {
+LearningCurves::LearningCurves(int epochs, std::span<const double> early)
+    : epochs_(seen_epochs(epochs, early)) {
   assert(epochs >= 1);
 }
 
-void LearningCurves::observe(std::uint64_t trial, int epoch, double value) {
+void LearningCurves::observe(std::uint64_t trial, double epoch, double value) {
   Curve& curve = curves_[trial];
   if (epoch <= curve.last_epoch) return;
   if (curve.last_epoch == 0) order_.push_back(trial);
@@ -65,13 +66,39 @@ void LearningCurves::observe(std::uint64_t trial, int epoch, double value) {
   curve.last_value = value;
 }
 
-Prediction LearningCurves::predict(std::uint64_t trial, int epoch) {
-  const auto target = std::min<std::size_t>(
-      static_cast<std::size_t>(std::ranges::lower_bound(epochs_, epoch) - epochs_.begin()),
-      epochs_.size() - 1);
+// Returns the place in epochs_ of the first that is not before this one.
+std::size_t LearningCurves::index_of(double epoch) const {
+  const auto index = std::ranges::lower_bound(epochs_, epoch) - epochs_.begin();
+  return std::min<std::size_t>(static_cast<std::size_t>(index), epochs_.size() - 1);
+}
+
+std::span<const double> LearningCurves::values_of(std::uint64_t trial) const {
   const auto found = curves_.find(trial);
-  static const std::vector<double> kNothing;
-  const std::vector<double>& values = found == curves_.end() ? kNothing : found->second.values;
+  if (found == curves_.end()) return {};
+  return found->second.values;
+}
+
+LearningCurves::Outlook LearningCurves::outlook(std::uint64_t trial, double look, double epoch) {
+  const Prediction now = predict(trial, epoch);
+  const std::size_t target = index_of(epoch), known = values_of(trial).size();
+  if (index_of(look) >= target) return {.now = now, .variance_after_look = 0};
+  if (!std::isfinite(now.variance)) return {.now = now, .variance_after_look = now.variance};
+  const auto& later = forecasts(target);
+  const double left = later[std::max(known, index_of(look) + 1)].variance / later[known].variance;
+  return {.now = now, .variance_after_look = left * now.variance};
+}
+
+Prediction LearningCurves::predict(std::uint64_t trial, double epoch) {
+  return predict_from(values_of(trial), index_of(epoch));
+}
+
+Prediction LearningCurves::predict_from(std::uint64_t trial, double known, double epoch) {
+  const std::span<const double> values = values_of(trial);
+  const std::size_t seen = std::min(values.size(), index_of(known) + 1);
+  return predict_from(values.first(seen), index_of(epoch));
+}
+
+Prediction LearningCurves::predict_from(std::span<const double> values, std::size_t target) {
   if (target < values.size()) return {.mean = values[target], .variance = 0};
   if (static_cast<double>(values_) >= kGrowth * static_cast<double>(learned_at_)) learn();
   if (!model_) return {.mean = 0, .variance = kInfinity};
@@ -84,6 +111,7 @@ Prediction LearningCurves::predict(std::uint64_t trial, int epoch) {
 
 void LearningCurves::learn() {
   learned_at_ = values_;
+  ++fits_;
   std::vector<std::vector<double>> curves;
   std::vector<double> all;
   const std::size_t first = order_.size() - std::min(order_.size(), kMostCurves);

@@ -23,6 +23,8 @@ constexpr std::array kPruners = {
               make_hyperband, true, true},
     PrunerRow{"curve", "stops a trial whose learning curve will hardly end among the best",
               make_curve, false, true},
+    PrunerRow{"gain", "trains what promises the most improvement per epoch, paused or new",
+              make_gain, true, true},
 };
 
 }  // namespace

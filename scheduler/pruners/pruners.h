@@ -13,6 +13,7 @@ Result<std::unique_ptr<Pruner>> make_median(const PrunerSettings& settings);
 Result<std::unique_ptr<Pruner>> make_asha(const PrunerSettings& settings);
 Result<std::unique_ptr<Pruner>> make_hyperband(const PrunerSettings& settings);
 Result<std::unique_ptr<Pruner>> make_curve(const PrunerSettings& settings);
+Result<std::unique_ptr<Pruner>> make_gain(const PrunerSettings& settings);
 
 // Returns a value as a loss: smaller is better in either direction, and NaN is infinity, the worst.
 double loss_of(Direction direction, double value);

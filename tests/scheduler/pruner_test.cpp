@@ -191,7 +191,8 @@ TEST(Hyperband, PromotesWithinABracketAlone) {
 
 TEST(Pruners, JudgeWholeEpochsAloneUnlessTheyHaveRungs) {
   for (const char* name : {"median", "curve"}) {
-    const auto pruner = make_pruner(name, {.max_epochs = 9, .early_reports = {0.5}}).value();
+    const auto pruner =
+        make_pruner(name, {.max_epochs = 9, .early_reports = {0.5}, .options = {}}).value();
     for (TrialId trial = 0; trial < 20; ++trial)
       EXPECT_EQ(pruner->judge(trial, 0.5, static_cast<double>(trial)), Advice::kContinue) << name;
   }
@@ -257,6 +258,54 @@ TEST(Median, WaitsForItsWarmUp) {
           << "trial " << trial << " epoch " << epoch;
     }
   }
+}
+
+class GainTest : public testing::Test {
+ protected:
+  GainTest() {
+    for (TrialId trial = 0; trial < 12; ++trial) {
+      for (int epoch = 1; epoch <= 9; ++epoch) report(trial, epoch, end_of(trial));
+    }
+  }
+  // Ends between .30 and .41, each after a fall of its own.
+  static double end_of(TrialId trial) { return 0.3 + 0.01 * static_cast<double>(trial * 7 % 12); }
+  Advice report(TrialId trial, int epoch, double end) {
+    const double fall = 0.5 + 0.01 * static_cast<double>(trial % 5);
+    return gain->judge(trial, epoch, end + fall / epoch);
+  }
+
+  const std::unique_ptr<Pruner> gain = make("gain", 9);
+};
+
+TEST_F(GainTest, GoesOnWithWhatMayBecomeTheBestAndPausesWhatWillHardly) {
+  EXPECT_EQ(report(20, 1, 0.28), Advice::kContinue);
+  EXPECT_EQ(report(21, 1, 0.6), Advice::kPause);
+  EXPECT_EQ(gain->promotion(), std::nullopt) << "a new trial promises more";
+}
+
+TEST_F(GainTest, ResumesAPausedTrialOnceNewOnesPromiseLess) {
+  EXPECT_EQ(report(20, 1, 0.36), Advice::kPause);
+  EXPECT_EQ(gain->promotion(), std::nullopt);
+  for (TrialId trial = 30; trial < 150; ++trial) (void)report(trial, 1, 1.5);
+  EXPECT_EQ(gain->promotion(), 20u);
+  gain->withdraw(20);
+  EXPECT_NE(gain->promotion(), 20u);
+}
+
+TEST(Gain, PausesNoTrialBeforeFourHaveEnded) {
+  const auto gain = make("gain", 9);
+  for (TrialId trial = 0; trial < 3; ++trial) {
+    for (int epoch = 1; epoch <= 9; ++epoch)
+      EXPECT_EQ(gain->judge(trial, epoch, 1.0 / epoch + double(trial)), Advice::kContinue);
+  }
+}
+
+TEST(Gain, JudgesEverMoreSeldom) {
+  const auto gain =
+      make_pruner("gain", {.max_epochs = 9, .early_reports = {0.5}, .options = {}}).value();
+  std::vector<double> decisions = {0};
+  while (decisions.back() < 9) decisions.push_back(gain->undecided(0, decisions.back()));
+  EXPECT_EQ(decisions, (std::vector<double>{0, 0.5, 1, 2, 3, 5, 8, 9}));
 }
 
 }  // namespace

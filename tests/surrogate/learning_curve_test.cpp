@@ -168,5 +168,49 @@ TEST(LearningCurves, OfOneEpochAreTheirValue) {
   EXPECT_EQ(curves.predict(0, 1).mean, 3);
 }
 
+TEST(LearningCurves, ForeseeHowMuchALookWillTell) {
+  LearningCurves curves(kEpochs);
+  for (std::uint64_t trial = 0; trial < kWhole; ++trial) observe(curves, power_law, trial, kEpochs);
+  constexpr int kKnown = 3, kLook = 8;
+  double foreseen = 0, found = 0;
+  for (std::uint64_t trial = kWhole; trial < kWhole + kForeseen; ++trial) {
+    observe(curves, power_law, trial, kKnown);
+    const LearningCurves::Outlook outlook = curves.outlook(trial, kLook, kEpochs);
+    EXPECT_LT(outlook.variance_after_look, outlook.now.variance);
+    foreseen += outlook.variance_after_look;
+    observe(curves, power_law, trial, kLook);
+    found += curves.predict(trial, kEpochs).variance;
+  }
+  EXPECT_NEAR(foreseen / found, 1, 0.4);
+  EXPECT_EQ(curves.outlook(kWhole, kEpochs, kEpochs).variance_after_look, 0);
+}
+
+TEST(LearningCurves, PredictAgainFromWhatWasKnownEarlier) {
+  LearningCurves curves(kEpochs);
+  for (std::uint64_t trial = 0; trial < kWhole; ++trial) observe(curves, power_law, trial, kEpochs);
+  observe(curves, power_law, kWhole, 5);
+  const Prediction then = curves.predict(kWhole, kEpochs);
+  const std::size_t fits = curves.fits();
+  observe(curves, power_law, kWhole, 12);
+  const Prediction again = curves.predict_from(kWhole, 5, kEpochs);
+  ASSERT_EQ(curves.fits(), fits);
+  EXPECT_EQ(again.mean, then.mean);
+  EXPECT_EQ(again.variance, then.variance);
+}
+
+TEST(LearningCurves, LearnFromReportsInsideTheFirstEpoch) {
+  const std::vector<double> early = {0.25, 0.5};
+  LearningCurves curves(4, early);
+  Rng rng(8);
+  for (std::uint64_t trial = 0; trial < 30; ++trial) {
+    const double end = rng.uniform();
+    for (double epochs : {0.25, 0.5, 1.0, 2.0, 3.0, 4.0})
+      curves.observe(trial, epochs, end + 0.1 / epochs + 0.01 * rng.normal());
+  }
+  curves.observe(40, 0.25, 0.2 + 0.1 / 0.25);
+  EXPECT_NEAR(curves.predict(40, 4).mean, 0.2 + 0.1 / 4, 0.03);
+  EXPECT_LT(curves.predict(40, 4).variance, 0.1 * curves.predict(41, 4).variance);
+}
+
 }  // namespace
 }  // namespace detol
