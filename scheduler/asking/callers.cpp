@@ -107,11 +107,14 @@ void Callers::with_state(Answer<const StudyState*> answer) {
   });
 }
 
-// Returns the trial that a caller has; nullptr if it is over.
+// Returns the trial that a caller has; nullptr if it is over, or if the caller knows that its
+// attempt is: a paused trial may have been resumed by another.
 Result<Callers::Outstanding*> Callers::find(TrialId trial, int attempt) {
   const TrialRecord* record = state_->find(trial);
   if (record == nullptr)
     return fail(ErrorCode::kUsage, fmt::format("study {} has no trial {}", config_.study, trial));
+  const auto stopped = stopped_.find(trial);
+  if (attempt != 0 && stopped != stopped_.end() && attempt <= stopped->second) return nullptr;
   const auto found = outstanding_.find(trial);
   if (found != outstanding_.end() && (attempt == 0 || attempt == found->second.attempt))
     return &found->second;
@@ -193,7 +196,10 @@ void Callers::take(Told told, Answer<TrialState> answer) {
   const TrialId trial = told.trial;
   const auto found = find(trial, told.attempt);
   if (!found) return answer(tl::unexpected(found.error()));
-  if (*found == nullptr) return answer(state_->find(trial)->state);
+  if (*found == nullptr) {
+    const TrialRecord& record = *state_->find(trial);
+    return answer(record.is_over() ? record.state : TrialState::kPruned);
+  }
   auto event = event_of(std::move(told), (*found)->attempt);
   if (!event) return answer(tl::unexpected(event.error()));
   events_.push_back(*std::move(event));
@@ -285,6 +291,8 @@ void Callers::decline(int worker, TrialId trial) {
 
 void Callers::acknowledge(const message::ReportAck& ack) {
   const bool ends = ack.verdict != Verdict::kContinue;
+  const auto one = outstanding_.find(ack.trial);
+  if (ends && one != outstanding_.end()) stopped_[ack.trial] = one->second.attempt;
   if (ends) forget(ack.trial);
   const auto found = reports_.find({ack.trial, ack.epochs});
   if (found == reports_.end()) return;

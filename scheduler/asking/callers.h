@@ -172,6 +172,7 @@ class Callers final : public Pool {
   Asks asks_;
   int next_slot_ = kFirstSlot;
   std::map<TrialId, Outstanding> outstanding_;
+  std::map<TrialId, int> stopped_;  // the latest attempt whose caller was answered that it ended
   std::multimap<std::pair<TrialId, double>, Answer<bool>> reports_;  // by epochs
   std::multimap<TrialId, Answer<TrialState>> tells_;
   std::vector<PoolEvent> events_;

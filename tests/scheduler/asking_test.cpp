@@ -179,6 +179,23 @@ TEST_F(Asking, ThePrunerStopsAFunctionThatReports) {
   }
 }
 
+TEST_F(Asking, APausedTrialThatAnotherResumedIsOverForWhoeverHadIt) {
+  StudyOptions with = options("10trials");
+  with.pruner = "asha";
+  with.pruner_options = {{"min_resource", "1"}, {"reduction_factor", "3"}};
+  with.steps = 9;
+  Study study = open(with);
+  const std::vector<AskedTrial> asked = study.ask(3).value();
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_TRUE(study.report(asked[i], 1, 1.0 + static_cast<double>(i)).value()) << i;
+  const AskedTrial resumed = study.ask().value().front();
+  ASSERT_EQ(resumed.trial, asked[0].trial);
+  EXPECT_TRUE(study.tell(asked[0], 7));
+  EXPECT_TRUE(study.report(asked[0], 2, 7).value());
+  EXPECT_FALSE(study.report(resumed, 2, 0.5).value());
+  EXPECT_EQ(study.best()->value().values.front(), 0.5);
+}
+
 TEST_F(Asking, TheValueOfATrialIsTheBestThatItReportedAndATellCounts) {
   StudyOptions with = options("1trials");
   Study study = open(with);
