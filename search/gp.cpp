@@ -55,9 +55,10 @@ namespace {
 constexpr std::string_view kName = "gp";
 constexpr std::size_t kCandidates = 1000;  // in the whole space; their posterior is kept up to date
 constexpr std::size_t kMostFantasies = 64;
-constexpr std::size_t kMostFailures = 32;  // failed trials that get a fantasy
-constexpr double kFantasyWork = 3e8;       // multiply-adds to append all fantasies
-constexpr double kThompsonShare = 0.8;     // of the proposals, where fantasies are too many
+constexpr std::size_t kMostFailures = 32;      // failed trials that get a fantasy
+constexpr double kFantasyWork = 3e8;           // multiply-adds to append all fantasies
+constexpr double kThompsonShare = 0.8;         // of the proposals, where fantasies are too many
+constexpr std::size_t kPendingOfARestart = 2;  // pending trials for each further restart
 
 struct Expected {
   Genome genome;
@@ -243,7 +244,8 @@ class Gp final : public Searcher {
     const std::vector<Pending> pending = fantasies();
     model_.fantasize(pending);
     const Rng rng = rng_.split(id);
-    const GpArms::Next next = arms_->next(is_alone() ? start_test() : GpArms::StartTest());
+    const GpArms::Next next = arms_->next(is_alone() ? start_test() : GpArms::StartTest(),
+                                          1 + pending_.size() / kPendingOfARestart);
     const std::string_view arm = arm_for(next, rng.split(hash64("arm")).uniform());
     ProposalInput input{.space = space_,
                         .features = *features_,
@@ -255,17 +257,18 @@ class Gp final : public Searcher {
                         .acquisition = options_.acquisition,
                         .is_stalled = is_alone() && next.is_stalled};
     if (arm == kRegionArm) input.side = arms_->region().side;
+    TrustRegion restart;
     if (arm == kRestartArm) {
-      input.side = next.in_restart->side;
-      input.restart.emplace(
-          GpRestart{next.in_restart->centre, arms_->region().centre, arms_->branches()});
+      restart = next.in_restarts[rng.split(hash64("restart")).below(next.in_restarts.size())];
+      input.side = restart.side;
+      input.restart.emplace(GpRestart{restart.centre, arms_->region().centre, arms_->branches()});
     }
     const bool is_crowded =
         pending.size() < pending_.size() + failed_fantasies() && objectives_.size() == 1;
     if (is_crowded && rng.split(hash64("crowded")).chance(kThompsonShare))
       return {id, propose_by_sample(input, rng), std::string(kName)};
     return {id, propose(input, rng),
-            arm == kRestartArm ? arms_->proposer_of(*next.in_restart) : std::string(arm)};
+            arm == kRestartArm ? arms_->proposer_of(restart) : std::string(arm)};
   }
 
   // True if restarts make sense: there is one objective, and no source knows where the optimum is.

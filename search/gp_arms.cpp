@@ -27,6 +27,7 @@ constexpr int kLastHalving = 3;           // of a restart's region, at which it 
 constexpr int kLastInBranches = 2;        // the same, in a space with branches
 constexpr std::size_t kFirstRestart = 8;  // observations
 constexpr std::size_t kMostTested = 8;    // starts that one call asks the test about
+constexpr std::size_t kMostRestarts = 4;  // at a time
 
 }  // namespace
 
@@ -69,46 +70,54 @@ void GpArms::tell(const Trial& trial, double outcome) {
     Credit& credit = proposer == kRegionArm ? local_ : global_;
     credit = {kMemory * credit.successes + (is_success ? 1 : 0), kMemory * credit.trials + 1};
   }
-  const bool by_restart = is_of_restart(proposer);
-  if (by_restart) tell_restart(observation);
+  TrustRegion* const restart = restart_of(proposer);
+  if (restart != nullptr) tell_restart(*restart, observation);
   if (is_success) region_.halvings = 0;
-  if (outcome < best) lead(observation, by_restart);
+  if (outcome < best) lead(observation, restart);
   if (proposer == kRegionArm) resize(region_, is_success);
   if (region_.side < kLeast) region_.side = TrustRegion().side;
   const int last = branches_.count() > 1 ? kLastInBranches : kLastHalving;
-  const bool is_over = restart_ && (restart_->halvings >= last || !is_peak(restart_->centre));
-  if (is_over) end_descent(restart_->centre);
+  std::erase_if(restarts_, [&](const TrustRegion& one) {
+    const bool is_over = one.halvings >= last || !is_peak(one.centre);
+    if (is_over) end_descent(one.centre);
+    return is_over;
+  });
 }
 
-// Returns true if the trial belongs to the restart that goes on, or begins the next one.
-bool GpArms::is_of_restart(std::string_view proposer) {
+// Returns the restart that the trial belongs to, which it may begin; nullptr if none goes on.
+TrustRegion* GpArms::restart_of(std::string_view proposer) {
   const std::optional<std::size_t> start = start_of(proposer);
-  if (!start) return false;
-  if (restart_ && restart_->start == *start) return true;
-  if (observations_[*start].is_start) return false;  // it ended before
-  if (restart_) end_descent(restart_->centre);
+  if (!start) return nullptr;
+  const auto found = std::ranges::find(restarts_, *start, &TrustRegion::start);
+  if (found != restarts_.end()) return &*found;
+  if (observations_[*start].is_start) return nullptr;  // it ended before
+  if (restarts_.size() == kMostRestarts) {
+    end_descent(restarts_.front().centre);
+    restarts_.erase(restarts_.begin());
+  }
   observations_[*start].is_start = true;
-  restart_ = {.start = *start, .centre = *start, .best = observations_[*start].outcome};
-  return true;
+  restarts_.push_back({.start = *start, .centre = *start, .best = observations_[*start].outcome});
+  return &restarts_.back();
 }
 
-void GpArms::tell_restart(std::size_t observation) {
+void GpArms::tell_restart(TrustRegion& restart, std::size_t observation) {
   const double outcome = observations_[observation].outcome;
-  const double gap = restart_->best - region_.best;
-  const bool is_success = outcome < restart_->best - kClosed * gap;
-  if (outcome < restart_->best) {
-    restart_->best = outcome;
-    restart_->centre = observation;
+  const double gap = restart.best - region_.best;
+  const bool is_success = outcome < restart.best - kClosed * gap;
+  if (outcome < restart.best) {
+    restart.best = outcome;
+    restart.centre = observation;
   }
-  resize(*restart_, is_success);
+  resize(restart, is_success);
 }
 
 // A restart that finds a better basin leads from now on; the descent of the leader before is over.
-void GpArms::lead(std::size_t observation, bool by_restart) {
-  if (by_restart && !is_near(observation, region_.centre)) {
+void GpArms::lead(std::size_t observation, const TrustRegion* restart) {
+  if (restart != nullptr && !is_near(observation, region_.centre)) {
     const TrustRegion before = region_;
-    region_ = *restart_;
+    region_ = *restart;
     region_.halvings = 0;
+    restarts_.erase(restarts_.begin() + (restart - restarts_.data()));
     end_descent(before.centre);
   }
   region_.best = observations_[observation].outcome;
@@ -136,18 +145,21 @@ void GpArms::resize(TrustRegion& region, bool is_success) const {
 void GpArms::end_descent(std::size_t centre) {
   observations_[centre].is_exhausted = true;
   ++descents_[observations_[centre].branch];
-  restart_.reset();
 }
 
 // Returns the best peak that was not descended yet, where the test lets a restart begin, in the
-// branch with the fewest descents.
-std::optional<std::size_t> GpArms::next_start(const StartTest& may_start) const {
+// branch with the fewest descents, those of the other restarts included.
+std::optional<std::size_t> GpArms::next_start(const StartTest& may_start,
+                                              const std::vector<TrustRegion>& others) const {
+  std::set<int> levels;
+  for (const auto& [branch, descents] : descents_) levels.insert(descents_with(branch, others));
   std::size_t tested = 0;
-  for (int level : levels()) {
+  for (int level : levels) {
     for (std::size_t i : order_) {
       const Observation& at = observations_[i];
       if (at.is_exhausted || at.is_start || i == region_.centre) continue;
-      if (descents_in(at.branch) != level || !is_peak(i)) continue;
+      if (std::ranges::find(others, i, &TrustRegion::start) != others.end()) continue;
+      if (descents_with(at.branch, others) != level || !is_peak(i)) continue;
       if (may_start(i, region_.centre)) return i;
       if (++tested == kMostTested) return std::nullopt;
     }
@@ -155,27 +167,32 @@ std::optional<std::size_t> GpArms::next_start(const StartTest& may_start) const 
   return std::nullopt;
 }
 
-// Returns the numbers of descents that there are in the branches told of, the least first.
-std::set<int> GpArms::levels() const {
-  std::set<int> levels;
-  for (const auto& [branch, descents] : descents_) levels.insert(descents_in(branch));
-  return levels;
-}
-
-// Returns the restart that goes on, unless it is found to descend into the leader's basin, or the
-// next one.
-std::optional<TrustRegion> GpArms::restart_for(const StartTest& may_start, bool is_stalled) const {
-  if (!is_stalled && branches_.count() == 1) return std::nullopt;
-  if (observations_.size() < kFirstRestart) return std::nullopt;
-  if (restart_ && may_start(restart_->centre, region_.centre)) return restart_;
-  const std::optional<std::size_t> start = next_start(may_start);
-  if (!start) return std::nullopt;
-  return TrustRegion{.start = *start, .centre = *start, .best = observations_[*start].outcome};
+// Returns the restarts that go on, but for those that are found to descend into the leader's basin,
+// and the next ones.
+std::vector<TrustRegion> GpArms::restarts_for(const StartTest& may_start, std::size_t most) const {
+  std::vector<TrustRegion> restarts;
+  if (observations_.size() < kFirstRestart) return restarts;
+  for (const TrustRegion& one : restarts_) {
+    if (may_start(one.centre, region_.centre)) restarts.push_back(one);
+  }
+  while (restarts.size() < std::min(most, kMostRestarts)) {
+    const std::optional<std::size_t> start = next_start(may_start, restarts);
+    if (!start) break;
+    restarts.push_back({.start = *start, .centre = *start, .best = observations_[*start].outcome});
+  }
+  return restarts;
 }
 
 // The leader counts as a descent in its branch.
 int GpArms::descents_in(std::uint64_t branch) const {
   return descents_.at(branch) + (branch == observations_[region_.centre].branch ? 1 : 0);
+}
+
+int GpArms::descents_with(std::uint64_t branch, const std::vector<TrustRegion>& others) const {
+  const auto in_branch = [&](const TrustRegion& one) {
+    return observations_[one.start].branch == branch;
+  };
+  return descents_in(branch) + static_cast<int>(std::ranges::count_if(others, in_branch));
 }
 
 bool GpArms::is_owed(std::size_t start) const {
@@ -195,13 +212,16 @@ bool GpArms::is_near(std::size_t a, std::size_t b) const {
   return is_within(kBasinRadius, space_, observations_[a].genome, observations_[b].genome);
 }
 
-GpArms::Next GpArms::next(const StartTest& may_start) const {
+GpArms::Next GpArms::next(const StartTest& may_start, std::size_t most) const {
   Next next{.is_stalled = region_.halvings >= kStalled};
-  if (may_start) next.in_restart = restart_for(may_start, next.is_stalled);
-  const bool is_owed_one = next.in_restart && is_owed(next.in_restart->start);
+  if (may_start && (next.is_stalled || branches_.count() > 1))
+    next.in_restarts = restarts_for(may_start, most);
+  const auto is_not_owed = [&](const TrustRegion& one) { return !is_owed(one.start); };
+  const bool is_owed_one = !std::ranges::all_of(next.in_restarts, is_not_owed);
   if (is_owed_one) {
+    std::erase_if(next.in_restarts, is_not_owed);
     next.restart = kOwedShare;
-  } else if (next.in_restart && next.is_stalled) {
+  } else if (!next.in_restarts.empty() && next.is_stalled) {
     next.restart = std::min(kMostStalled, kStalledShare / own_);
   }
   next.is_stalled = next.is_stalled || is_owed_one;

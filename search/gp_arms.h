@@ -17,6 +17,9 @@
 // with branches every branch is owed one descent from the start, as a few points say little about
 // the optimum of a branch.
 //
+// Where trials are pending, several restarts go on at a time, in basins and branches of their own:
+// a descent gains little from eight trials at once, of which none knows the others' outcomes.
+//
 // A restart is named by the trial where it begins, in its own trials' proposer ("gp restart 57"):
 // it is known from the trials told alone, and an outcome that arrives after its restart ended
 // counts for no other.
@@ -69,12 +72,12 @@ class GpArms {
 
   // Next: what the next proposals are drawn from.
   struct Next {
-    double region = 0, restart = 0;  // shares; the global arm has what is left
-    std::optional<TrustRegion> in_restart = std::nullopt;  // the region of the restart's proposals
+    double region = 0, restart = 0;             // shares; the global arm has what is left
+    std::vector<TrustRegion> in_restarts = {};  // the regions of restarts, for one proposal each
     bool is_stalled = false;  // the leader no longer improves, or a branch is owed a descent
   };
-  // An empty test: there are no restarts.
-  Next next(const StartTest& may_start) const;
+  // Returns at most `most` restarts. An empty test: there are none.
+  Next next(const StartTest& may_start, std::size_t most = 1) const;
 
   // Returns the proposer of a restart's trials.
   std::string proposer_of(const TrustRegion& restart) const;
@@ -97,26 +100,27 @@ class GpArms {
   };
 
   std::optional<std::size_t> start_of(std::string_view proposer) const;
-  bool is_of_restart(std::string_view proposer);
-  void tell_restart(std::size_t observation);
-  void lead(std::size_t observation, bool by_restart);
+  TrustRegion* restart_of(std::string_view proposer);
+  void tell_restart(TrustRegion& restart, std::size_t observation);
+  void lead(std::size_t observation, const TrustRegion* restart);
   void resize(TrustRegion& region, bool is_success) const;
   void end_descent(std::size_t centre);
-  std::optional<TrustRegion> restart_for(const StartTest& may_start, bool is_stalled) const;
-  std::optional<std::size_t> next_start(const StartTest& may_start) const;
+  std::vector<TrustRegion> restarts_for(const StartTest& may_start, std::size_t most) const;
+  std::optional<std::size_t> next_start(const StartTest& may_start,
+                                        const std::vector<TrustRegion>& others) const;
   bool is_peak(std::size_t observation) const;
   bool is_near(std::size_t a, std::size_t b) const;
   bool is_owed(std::size_t start) const;
   int descents_in(std::uint64_t branch) const;
-  std::set<int> levels() const;
+  int descents_with(std::uint64_t branch, const std::vector<TrustRegion>& others) const;
 
   const Space& space_;
   Branches branches_;
   double prior_;
   Credit global_, local_;
-  TrustRegion region_;                  // the leader's
-  std::optional<TrustRegion> restart_;  // that goes on
-  double own_ = 1;                      // recent share of the trials that this searcher made
+  TrustRegion region_;                 // the leader's
+  std::vector<TrustRegion> restarts_;  // that go on, the latest last
+  double own_ = 1;                     // recent share of the trials that this searcher made
   std::vector<Observation> observations_;
   std::map<TrialId, std::size_t> first_;   // observation of each trial
   std::vector<std::size_t> order_;         // of the observations, the best first

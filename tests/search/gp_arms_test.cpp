@@ -45,18 +45,19 @@ class Arms {
 
   // Tells the outcome of a trial of the restart that goes on, or of the next one.
   void tell_restart(double outcome, double at, double kind = 0) {
-    tell(arms_.proposer_of(next().in_restart.value()), outcome, at, kind);
+    tell(arms_.proposer_of(restart()), outcome, at, kind);
   }
 
   void fail_restart(std::size_t times, double at) {
-    const std::string proposer = arms_.proposer_of(next().in_restart.value());
+    const std::string proposer = arms_.proposer_of(restart());
     for (std::size_t i = 0; i < times; ++i) tell(proposer, 20, at);
   }
 
   // What is next where a restart may begin anywhere.
-  GpArms::Next next() const {
-    return arms_.next([](std::size_t, std::size_t) { return true; });
+  GpArms::Next next(std::size_t most = 1) const {
+    return arms_.next([](std::size_t, std::size_t) { return true; }, most);
   }
+  TrustRegion restart() const { return next().in_restarts.at(0); }
 
   const GpArms& operator*() const { return arms_; }
   const GpArms* operator->() const { return &arms_; }
@@ -149,7 +150,7 @@ TEST(GpArms, AStalledLeaderGivesHalfOfTheTrialsToARestartInTheBestOtherBasin) {
   stall(arms);
   arms.fail(kRegionArm, 100, 0.1);  // all trials are the searcher's own
   EXPECT_NEAR(arms.next().restart, 0.5, 0.01);
-  EXPECT_EQ(arms.next().in_restart->best, 5);
+  EXPECT_EQ(arms.restart().best, 5);
 }
 
 TEST(GpArms, WhereOthersMakeTrialsMoreOfTheOwnAreRestarts) {
@@ -166,7 +167,7 @@ TEST(GpArms, WithoutATestOfStartsNothingRestarts) {
   Arms arms;
   stall(arms);
   EXPECT_EQ(arms->next({}).restart, 0);
-  EXPECT_FALSE(arms->next({}).in_restart);
+  EXPECT_TRUE(arms->next({}).in_restarts.empty());
 }
 
 TEST(GpArms, WhileTheLeaderImprovesNothingRestarts) {
@@ -180,39 +181,72 @@ TEST(GpArms, ARestartThatDoesNotCloseItsGapEndsAndItsBasinIsNotTriedAgain) {
   Arms arms;
   stall(arms);
   arms.fail_restart(3 * kDimensions, 0.95);
-  ASSERT_TRUE(arms.next().in_restart);
-  EXPECT_EQ(arms.next().in_restart->best, 9);  // at 0.5 or so; 0.8 is of the basin of 0.9
+  ASSERT_FALSE(arms.next().in_restarts.empty());
+  EXPECT_EQ(arms.restart().best, 9);  // at 0.5 or so; 0.8 is of the basin of 0.9
 }
 
 TEST(GpArms, AnOutcomeAfterTheEndOfItsRestartCountsForNoOther) {
   Arms arms;
   stall(arms);
-  const std::string first = arms->proposer_of(*arms.next().in_restart);
+  const std::string first = arms->proposer_of(arms.restart());
   arms.fail_restart(3 * kDimensions, 0.95);
   arms.tell_restart(20, 0.5);
   const GpArms::Next before = arms.next();
   arms.fail(first, 3 * kDimensions, 0.95);
-  EXPECT_EQ(arms.next().in_restart->start, before.in_restart->start);
-  EXPECT_EQ(arms.next().in_restart->in_failure, before.in_restart->in_failure);
+  EXPECT_EQ(arms.restart().start, before.in_restarts[0].start);
+  EXPECT_EQ(arms.restart().in_failure, before.in_restarts[0].in_failure);
 }
 
 TEST(GpArms, ARestartThatWalksIntoTheLeadersBasinEnds) {
   Arms arms;
   stall(arms);
   arms.tell_restart(2, 0.2);
-  ASSERT_TRUE(arms.next().in_restart);
-  EXPECT_EQ(arms.next().in_restart->best, 9);
+  ASSERT_FALSE(arms.next().in_restarts.empty());
+  EXPECT_EQ(arms.restart().best, 9);
+}
+
+TEST(GpArms, SeveralRestartsGoOnAtATimeEachByItsOwnOutcomes) {
+  Arms arms;
+  stall(arms);
+  const std::vector<TrustRegion> two = arms.next(2).in_restarts;
+  ASSERT_EQ(two.size(), 2u);
+  EXPECT_EQ(two[0].best, 5);
+  EXPECT_EQ(two[1].best, 9);
+  arms.tell(arms->proposer_of(two[1]), 8, 0.5);
+  arms.tell(arms->proposer_of(two[0]), 4.9, 0.9);
+  EXPECT_EQ(arms.next(2).in_restarts[0].best, 8) << "it was the first to have an outcome";
+  EXPECT_EQ(arms.next(2).in_restarts[1].best, 4.9);
+  arms.fail(arms->proposer_of(two[0]), 3 * kDimensions, 0.9);
+  EXPECT_EQ(arms.restart().start, two[1].start) << "the other has ended";
+  EXPECT_EQ(arms.restart().in_failure, 0);
+}
+
+TEST(GpArms, RestartsAtATimeAreOfBranchesThatAreOwedOne) {
+  Arms arms(SpaceBuilder()
+                .add_categorical("kind", {"a", "b", "c"})
+                .add_float("x", 0, 1, {.when = {"kind", {"a"}}})
+                .add_float("y", 0, 1, {.when = {"kind", {"b"}}})
+                .add_float("z", 0, 1, {.when = {"kind", {"c"}}})
+                .build()
+                .value());
+  for (double outcome : {1.0, 2.0, 3.0}) arms.tell("another", outcome, outcome / 4, 0);
+  for (double outcome : {4.0, 5.0, 6.0}) arms.tell("another", outcome, outcome / 7, 1);
+  for (double outcome : {7.0, 8.0, 9.0}) arms.tell("another", outcome, outcome / 10, 2);
+  const std::vector<TrustRegion> two = arms.next(2).in_restarts;
+  ASSERT_EQ(two.size(), 2u);
+  EXPECT_EQ(two[0].best, 4);
+  EXPECT_EQ(two[1].best, 7) << "the best of the third branch, not the next best of the second";
 }
 
 TEST(GpArms, NothingRestartsWhereTheTestForbidsIt) {
   Arms arms;
   stall(arms);
   const auto not_the_best = [](std::size_t start, std::size_t) { return start != 6; };  // told 5
-  EXPECT_EQ(arms->next(not_the_best).in_restart->best, 9);
+  EXPECT_EQ(arms->next(not_the_best).in_restarts.at(0).best, 9);
   arms.tell_restart(4.9, 0.9);
-  const std::size_t start = arms.next().in_restart->start;
+  const std::size_t start = arms.restart().start;
   const auto not_the_last = [](std::size_t start, std::size_t) { return start < 8; };
-  EXPECT_NE(arms->next(not_the_last).in_restart->start, start);
+  EXPECT_NE(arms->next(not_the_last).in_restarts.at(0).start, start);
 }
 
 TEST(GpArms, ARestartThatFindsABetterBasinLeads) {
@@ -221,16 +255,16 @@ TEST(GpArms, ARestartThatFindsABetterBasinLeads) {
   arms.tell_restart(0.5, 0.95);
   EXPECT_EQ(arms->region().best, 0.5);
   arms.fail(kRegionArm, 2 * kDimensions, 0.95);
-  ASSERT_TRUE(arms.next().in_restart);
-  EXPECT_EQ(arms.next().in_restart->best, 9) << "the leader before was descended";
+  ASSERT_FALSE(arms.next().in_restarts.empty());
+  EXPECT_EQ(arms.restart().best, 9) << "the leader before was descended";
 }
 
 TEST(GpArms, EveryBranchIsOwedADescent) {
   Arms arms(branched());
   for (double outcome : {1.0, 2.0, 3.0, 4.0}) arms.tell("another", outcome, outcome / 5, 0);
   for (double outcome : {5.0, 6.0, 7.0, 8.0}) arms.tell("another", outcome, outcome / 10, 1);
-  ASSERT_TRUE(arms.next().in_restart);
-  EXPECT_EQ(arms.next().in_restart->best, 5);
+  ASSERT_FALSE(arms.next().in_restarts.empty());
+  EXPECT_EQ(arms.restart().best, 5);
   EXPECT_GT(arms.next().restart, 0.5);
   for (int i = 0; i < 8; ++i) arms.tell_restart(9, 0.3, 1);
   EXPECT_EQ(arms.next().restart, 0) << "both branches had theirs, and the leader is not stalled";
