@@ -199,13 +199,15 @@ bool GpArms::is_owed(std::size_t start) const {
   return descents_in(observations_[start].branch) == 0;
 }
 
-// Returns true if nothing near the observation is better.
+// Returns true if nothing near the observation is better. Each pair is compared once: later calls
+// look at what was told since.
 bool GpArms::is_peak(std::size_t observation) const {
-  for (std::size_t i : order_) {
-    if (observations_[i].outcome >= observations_[observation].outcome) break;
-    if (is_near(i, observation)) return false;
+  const Observation& own = observations_[observation];
+  for (; !own.is_beaten && own.compared < observations_.size(); ++own.compared) {
+    own.is_beaten =
+        observations_[own.compared].outcome < own.outcome && is_near(own.compared, observation);
   }
-  return true;
+  return !own.is_beaten;
 }
 
 bool GpArms::is_near(std::size_t a, std::size_t b) const {

@@ -91,8 +91,10 @@ class GpArms {
     Genome genome;
     double outcome;
     std::uint64_t branch;
-    bool is_exhausted = false;  // a descent ended here
-    bool is_start = false;      // a restart began here
+    bool is_exhausted = false;         // a descent ended here
+    bool is_start = false;             // a restart began here
+    mutable std::size_t compared = 0;  // with so many of the first observations
+    mutable bool is_beaten = false;    // one of these is better, and near
   };
   struct Credit {
     double successes, trials;  // recent ones count more

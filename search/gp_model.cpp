@@ -151,10 +151,20 @@ void GpModel::catch_up() {
   drop_fantasies();
   surprise_.reset();
   for (std::size_t j = next; j < last; ++j) {
+    const Point x = observed_.points[j];
+    std::vector<LazyGp::Begun> fantasy = take_begun(x);
     for (std::size_t i = 0; i < processes_.size(); ++i)
-      processes_[i].append(observed_.points[j], residual(observed_, i, j, fit_.outputs[i]));
+      processes_[i].append(x, residual(observed_, i, j, fit_.outputs[i]), std::move(fantasy[i]));
     members_.push_back(j);
   }
+}
+
+// Returns what the fantasy at a point that is now measured began, per process, and forgets it.
+std::vector<LazyGp::Begun> GpModel::take_begun(const Point& x) {
+  const auto at = std::ranges::find(
+      begun_, x, [](const auto& each) -> const Point& { return each.second.point; });
+  if (at == begun_.end()) return std::vector<LazyGp::Begun>(processes_.size());
+  return std::move(begun_.extract(at).mapped().begun);
 }
 
 void GpModel::fantasize(std::span<const Pending> pending) {
@@ -169,15 +179,16 @@ void GpModel::fantasize(std::span<const Pending> pending) {
   }
   const auto differ = std::ranges::mismatch(fantasies_, pending, {}, {}, &Pending::key);
   drop_fantasies(static_cast<std::size_t>(differ.in1 - fantasies_.begin()));
-  std::unordered_map<std::uint64_t, std::vector<LazyGp::Begun>> before;
+  std::unordered_map<std::uint64_t, BegunFantasy> before;
   before.swap(begun_);
   for (const Pending& each : pending) {
-    auto& begun = begun_[each.key] = std::move(before[each.key]);
-    begun.resize(processes_.size());
+    BegunFantasy& begun = begun_[each.key] = std::move(before[each.key]);
+    begun.point = *each.point;
+    begun.begun.resize(processes_.size());
   }
   for (const Pending& each : pending.subspan(fantasies_.size())) {
     for (std::size_t i = 0; i < processes_.size(); ++i)
-      processes_[i].append_fantasy(*each.point, begun_[each.key][i]);
+      processes_[i].append_fantasy(*each.point, begun_[each.key].begun[i]);
     fantasies_.push_back(each.key);
   }
 }

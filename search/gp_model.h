@@ -128,9 +128,15 @@ class GpModel {
   const Points& candidates() const { return candidates_; }
 
  private:
+  struct BegunFantasy {
+    Point point;
+    std::vector<LazyGp::Begun> begun;  // per process
+  };
+
   bool keeps_constraints(std::size_t entry) const;  // of the processes: a member or a fantasy
   void catch_up();
-  void drop_fantasies(std::size_t left = 0);  // all but the first `left`
+  void drop_fantasies(std::size_t left = 0);              // all but the first `left`
+  std::vector<LazyGp::Begun> take_begun(const Point& x);  // per process; empty if there was none
 
   std::shared_ptr<const Features> features_;
   std::shared_ptr<const SourceModels> sources_;  // nullptr: none
@@ -141,8 +147,8 @@ class GpModel {
   std::vector<LazyGp> processes_;         // empty: not computed
   std::vector<std::size_t> members_;      // the observations that they hold, ascending
   std::vector<std::uint64_t> fantasies_;  // keys of the fantasies that they hold after members_
-  std::unordered_map<std::uint64_t, std::vector<LazyGp::Begun>> begun_;  // of each, per process
-  std::optional<double> surprise_;                                       // nullopt: not computed
+  std::unordered_map<std::uint64_t, BegunFantasy> begun_;  // by key
+  std::optional<double> surprise_;                         // nullopt: not computed
 };
 
 }  // namespace detol::inline search

@@ -123,8 +123,8 @@ bool Cholesky::append(std::span<const double> k, double diagonal, std::span<cons
   assert(k.size() == size_ && begun.size() <= size_);
   hold(size_ + 1);
   const std::span<double> q{at(size_), size_};
-  std::ranges::copy(k, q.begin());
   std::ranges::copy(begun, q.begin());
+  std::ranges::copy(k.subspan(begun.size()), q.subspan(begun.size()).begin());
   solve_first(q, begun.size());
   const double pivot = diagonal - squared_norm(q);
   if (!is_positive(pivot, diagonal)) {

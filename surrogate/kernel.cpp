@@ -152,11 +152,17 @@ std::vector<double> Kernel::gradient(const Point& x, const Points& points,
   return gradient;
 }
 
-std::vector<double> Kernel::gram(const Points& points) const {
+std::vector<double> Kernel::lower_gram(const Points& points) const {
   const std::size_t n = points.size();
   std::vector<double> gram(n * n);
+  for (std::size_t i = 0; i < n; ++i) row(points[i], points, std::span(gram).subspan(i * n, i + 1));
+  return gram;
+}
+
+std::vector<double> Kernel::gram(const Points& points) const {
+  const std::size_t n = points.size();
+  std::vector<double> gram = lower_gram(points);
   for (std::size_t i = 0; i < n; ++i) {
-    row(points[i], points, std::span(gram).subspan(i * n, i + 1));
     for (std::size_t j = 0; j < i; ++j) gram[j * n + i] = gram[i * n + j];
   }
   return gram;

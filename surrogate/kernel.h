@@ -58,6 +58,8 @@ class Kernel {
 
   // Returns the covariance matrix of the points, row-major n x n, without the noise.
   std::vector<double> gram(const Points& points) const;
+  // Returns its lower triangle alone, with zeros above: the other half costs as much to copy.
+  std::vector<double> lower_gram(const Points& points) const;
 
  private:
   std::vector<double> scales_;

@@ -25,7 +25,7 @@ LazyGp::LazyGp(const Features& features, KernelParameters parameters, const Poin
                std::span<const double> y)
     : LazyGp(features, std::move(parameters)) {
   for (std::size_t i = 0; i < points.size(); ++i) points_.push_back(points[i]);
-  std::vector<double> matrix = kernel_.gram(points_);
+  std::vector<double> matrix = kernel_.lower_gram(points_);
   const std::size_t n = points.size();
   for (std::size_t i = 0; i < n; ++i) matrix[i * n + i] += kernel_.parameters().noise;
   if (!factor_.factorise(matrix, n)) {
@@ -45,8 +45,8 @@ double LazyGp::mean() const {
   return rows() == 0 ? 0 : dot(z_, o_) / dot(o_, o_);
 }
 
-void LazyGp::append(const Point& x, double y) {
-  if (append_row(x, y)) return;
+void LazyGp::append(const Point& x, double y, Begun begun) {
+  if (append_row(x, y, begun)) return;
   std::vector<double> k(rows());
   kernel_.row(x, points_, k);
   const std::size_t row = most_alike(k);
@@ -55,11 +55,10 @@ void LazyGp::append(const Point& x, double y) {
   outcomes_changed();
 }
 
-bool LazyGp::append_row(const Point& x, double y) {
-  if (!append_to_factor(x)) return false;
+bool LazyGp::append_row(const Point& x, double y, Begun& begun) {
+  if (!append_to_factor(x, begun.row)) return false;
   append_outcome(x, y);
-  Begun none;
-  append_to_pool(x, none);
+  append_to_pool(x, begun);
   measured_ = rows();
   return true;
 }
@@ -83,7 +82,7 @@ void LazyGp::append_fantasy(const Point& x, Begun& begun) {
   if (pool_ && rows() == measured_ + 1) pool_->keep_sums();
   append_to_pool(x, begun);
   const std::span<const double> row = factor_.row(rows() - 1).first(measured_);
-  begun.row.assign(row.begin(), row.end());
+  begun.row.insert(begun.row.end(), row.data() + begun.row.size(), row.data() + row.size());
 }
 
 bool LazyGp::append_to_factor(const Point& x, std::span<const double> begun) {

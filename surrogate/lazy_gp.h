@@ -52,13 +52,16 @@ class LazyGp {
   std::span<const double> outcomes() const { return y_; }  // of the rows
   std::size_t row_of(std::size_t observation) const { return entries_[observation].row; }
 
-  void append(const Point& x, double y);
-
   // Begun: what a fantasy at a point needs of the rows before all fantasies. Empty: none of it.
   struct Begun {
     std::vector<double> row;              // of the factor
     std::vector<double> with_candidates;  // k(x, C) less what those rows explain
   };
+
+  // Appends an observation. `begun` is of a fantasy that was at x: with it the row costs what those
+  // of the measured rows cost that came since. REQUIRES: no fantasies; `begun` as below.
+  void append(const Point& x, double y) { append(x, y, {}); }
+  void append(const Point& x, double y, Begun begun);
 
   // Appends x with the posterior mean for its outcome (kriging believer); no row if x is a copy.
   // `begun` is kept by the caller, for fantasies at x alone: with it the next one at x costs
@@ -116,7 +119,7 @@ class LazyGp {
   };
 
   double noisy_variance() const { return kernel_.variance() + kernel_.parameters().noise; }
-  bool append_row(const Point& x, double y);
+  bool append_row(const Point& x, double y, Begun& begun);
   bool append_to_factor(const Point& x, std::span<const double> begun = {});
   void append_outcome(const Point& x, double y);      // after append_to_factor()
   void append_to_pool(const Point& x, Begun& begun);  // after append_outcome()

@@ -59,9 +59,10 @@ void to_cosines(Eigen::ArrayXd& phases) {
 // Returns k(X, C), row-major n x m.
 std::vector<double> cross(const LazyGp& process, const Points& candidates) {
   const std::size_t n = process.rows(), m = candidates.size();
-  std::vector<double> k(n * m);
-  for (std::size_t i = 0; i < n; ++i) {
-    process.kernel().row(process.points()[i], candidates, std::span(k).subspan(i * m, m));
+  std::vector<double> k(n * m), values(n);
+  for (std::size_t j = 0; j < m; ++j) {  // a few long rows cost less than many short ones
+    process.kernel().row(candidates[j], process.points(), values);
+    for (std::size_t i = 0; i < n; ++i) k[i * m + j] = values[i];
   }
   return k;
 }
@@ -148,7 +149,7 @@ JointPosterior::JointPosterior(const LazyGp& process, const Points& candidates) 
   Eigen::Map<Eigen::VectorXd>(mean_.data(), to_index(m)) +=
       half.transpose() * column(process.weights());
   process.factor().solve(v, m);
-  const std::vector<double> prior = process.kernel().gram(candidates);
+  const std::vector<double> prior = process.kernel().lower_gram(candidates);
   RowMajor covariance = Eigen::Map<const RowMajor>(prior.data(), to_index(m), to_index(m));
   covariance.selfadjointView<Eigen::Lower>().rankUpdate(half.transpose(), -1);
   // Pivoting puts candidates that are known or alike, whose pivots are rounding errors, last.

@@ -19,6 +19,8 @@ struct Point {
   std::vector<double> numbers;                 // one per column of numbers
   std::vector<int> categories;                 // one per column of categories; -1: inactive
   std::shared_ptr<const GraphFeatures> graph;  // null where the space describes no network
+
+  friend bool operator==(const Point& a, const Point& b) = default;  // of one and the same graph
 };
 
 class Points {

@@ -179,6 +179,34 @@ TEST(LazyGp, FantasiesThatWereBegunBeforeAreTheSameToTheLastBit) {
   }
 }
 
+TEST(LazyGp, AMeasurementWhereAFantasyWasIsTheSameToTheLastBit) {
+  const Features features(numbers(2));
+  Rng rng(10);
+  LazyGp process(features, default_parameters(features)),
+      fresh(features, default_parameters(features));
+  Points candidates = features.empty_points();
+  for (int i = 0; i < 30; ++i) candidates.push_back(random_point(features, rng));
+  process.attach(candidates);
+  fresh.attach(candidates);
+  for (std::size_t measured = 0; measured < 20; measured += 2) {
+    const Point x = random_point(features, rng), between = random_point(features, rng);
+    LazyGp::Begun begun;
+    process.append_fantasy(x, begun);
+    process.truncate(measured);
+    for (LazyGp* each : {&process, &fresh}) each->append(between, 1);
+    process.append(x, 2, std::move(begun));
+    fresh.append(x, 2);
+    EXPECT_TRUE(
+        std::ranges::equal(process.factor().row(measured + 1), fresh.factor().row(measured + 1)));
+    const std::vector<Prediction> at = process.predict_candidates(),
+                                  as = fresh.predict_candidates();
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      EXPECT_EQ(at[i].mean, as[i].mean);
+      EXPECT_EQ(at[i].variance, as[i].variance);
+    }
+  }
+}
+
 TEST(LazyGp, DroppingMergedFantasiesRestoresTheProcess) {
   const Features features(numbers(1));
   KernelParameters parameters = default_parameters(features);
