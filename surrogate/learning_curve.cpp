@@ -109,14 +109,28 @@ Prediction LearningCurves::predict_from(std::span<const double> values, std::siz
           .variance = units_.scale * units_.scale * in_units.variance};
 }
 
+// Returns the latest trials, and the latest of full length, in their order.
+std::vector<std::uint64_t> LearningCurves::learned_from() const {
+  std::vector<std::uint64_t> trials;
+  std::size_t latest = 0, complete = 0;
+  for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
+    const std::uint64_t trial = *at;
+    const bool is_complete = curves_.at(trial).values.size() == epochs_.size();
+    complete += is_complete ? 1 : 0;
+    if (++latest <= kMostCurves || (is_complete && complete <= kMostCurves))
+      trials.push_back(trial);
+  }
+  std::ranges::reverse(trials);
+  return trials;
+}
+
 void LearningCurves::learn() {
   learned_at_ = values_;
   ++fits_;
   std::vector<std::vector<double>> curves;
   std::vector<double> all;
-  const std::size_t first = order_.size() - std::min(order_.size(), kMostCurves);
-  for (std::size_t i = first; i < order_.size(); ++i) {
-    const std::vector<double>& values = curves_.at(order_[i]).values;
+  for (const std::uint64_t trial : learned_from()) {
+    const std::vector<double>& values = curves_.at(trial).values;
     // A curve that diverges is used only up to there.
     const auto end = std::ranges::find_if_not(values, [](double y) { return std::isfinite(y); });
     curves.emplace_back(values.begin(), end);

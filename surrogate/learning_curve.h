@@ -6,8 +6,8 @@
 //
 // A pure function of its calls. A prediction costs one pass over the trial's own values, and now
 // and then, whenever there are 1.3 times as many values as when it last learned, a fit: some
-// milliseconds with 30 epochs, up to 20 with many. It learns from the latest kMostCurves curves,
-// so 10,000 trials of 30 epochs cost a second in all. Not thread-safe.
+// milliseconds with 30 epochs, up to 20 with many. It learns from the latest kMostCurves curves
+// and as many of full length, so 10,000 trials of 30 epochs cost a second in all. Not thread-safe.
 
 #include <cstddef>
 #include <cstdint>
@@ -73,6 +73,7 @@ class LearningCurves {
   std::size_t index_of(double epoch) const;
   std::span<const double> values_of(std::uint64_t trial) const;
   Prediction predict_from(std::span<const double> values, std::size_t target);
+  std::vector<std::uint64_t> learned_from() const;
   void learn();
   const std::vector<CurveModel::Forecast>& forecasts(std::size_t target);
 

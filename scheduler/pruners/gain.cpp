@@ -25,13 +25,13 @@
 // (experiments/scheduler/RESULTS.md): a normal tail promises improvements beyond what any network
 // reaches, and most of them to those of whom least is known.
 //
-// Until four trials have ended there are no predictions, and no trial pauses. An epoch counts as
-// much for every network. Several objectives: the first is judged. Where the best epoch of a trial
-// counts, its curve is that of its best value so far (curve.cpp). Price: learning_curve.h, and 10
-// microseconds for each paused trial whenever prices change.
+// Until four trials have ended there are no predictions. The first trial, and then the better of
+// every two after their first look, are trained to their end; the others pause there. An epoch
+// counts as much for every network. Several objectives: the first is judged. Where the best epoch
+// of a trial counts, its curve is that of its best value so far (curve.cpp). Price:
+// learning_curve.h, and 10 microseconds for each paused trial whenever prices change.
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -50,6 +50,7 @@ namespace {
 
 constexpr double kGrowth = 1.5;          // of the epochs from one decision to the next
 constexpr std::size_t kMostLooks = 500;  // of earlier trials, that stand for a new one's
+constexpr std::size_t kForAStarter = 2;  // first looks for each trial that begins the model
 
 // Returns the probability that a measurement is below `best`.
 double chance_below(double best, double mean, double variance) {
@@ -112,21 +113,23 @@ class Gain final : public Pruner {
     if (std::isnan(value)) return Advice::kStop;
     if (!decisions_.contains(epochs)) return Advice::kContinue;
     if (epochs == *decisions_.begin()) seen_.push_back(trial);
-    const double price = price_after(trial, epochs);
-    if (!std::isfinite(price)) return Advice::kContinue;
-    update();
-    const bool is_best = price >= new_price_ && (by_price_.empty() || price >= greatest());
-    if (is_best) return Advice::kContinue;
-    paused_[trial] = {epochs, price};
-    by_price_.emplace(-price, trial);
-    return Advice::kPause;
+    const std::optional<double> price = price_after(trial, epochs);
+    if (!price && (new_price_ || epochs != *decisions_.begin())) return Advice::kContinue;
+    if (price) update();
+    pause(trial, epochs, price.value_or(-loss));
+    if (promotion() != trial) return Advice::kPause;
+    withdraw(trial);
+    return Advice::kContinue;
   }
 
   double undecided(TrialId, double epochs) override { return next_decision(epochs); }
 
   std::optional<TrialId> promotion() const override {
-    if (by_price_.empty() || greatest() < new_price_) return std::nullopt;
-    return by_price_.begin()->second;
+    if (by_price_.empty()) return std::nullopt;
+    const std::size_t wanted = 1 + (seen_.size() - 1) / kForAStarter;
+    const double greatest = -by_price_.begin()->first;
+    const bool is_worth_it = new_price_ ? greatest >= *new_price_ : started_ < wanted;
+    return is_worth_it ? std::optional(by_price_.begin()->second) : std::nullopt;
   }
 
   void withdraw(TrialId trial) override {
@@ -134,12 +137,18 @@ class Gain final : public Pruner {
     if (found == paused_.end()) return;
     by_price_.erase({-found->second.price, trial});
     paused_.erase(found);
+    if (!new_price_) ++started_;
   }
 
  private:
   struct Paused {
-    double epochs, price;
+    double epochs, price;  // before there are predictions, minus the loss
   };
+
+  void pause(TrialId trial, double epochs, double price) {
+    paused_[trial] = {epochs, price};
+    by_price_.emplace(-price, trial);
+  }
 
   // Returns the epochs after which a trial of so many is judged next, or at its end.
   double next_decision(double epochs) const {
@@ -147,12 +156,11 @@ class Gain final : public Pruner {
     return next == decisions_.end() ? length_ : *next;
   }
 
-  // Returns a trial's price after so many epochs; infinity while there are no predictions.
-  double price_after(TrialId trial, double epochs) {
+  // Returns a trial's price after so many epochs; nullopt while there are no predictions.
+  std::optional<double> price_after(TrialId trial, double epochs) {
     const double look = next_decision(epochs);
     const LearningCurves::Outlook outlook = curves_.outlook(trial, look, length_);
-    if (!std::isfinite(outlook.now.variance) || !std::isfinite(best_))
-      return std::numeric_limits<double>::infinity();
+    if (!std::isfinite(outlook.now.variance) || !std::isfinite(best_)) return std::nullopt;
     return price_of(looks_of(outlook, best_), look - epochs, length_ - look);
   }
 
@@ -176,12 +184,10 @@ class Gain final : public Pruner {
     fits_ = curves_.fits();
     by_price_.clear();
     for (auto& [trial, paused] : paused_) {
-      paused.price = price_after(trial, paused.epochs);
+      paused.price = price_after(trial, paused.epochs).value_or(0);
       by_price_.emplace(-paused.price, trial);
     }
   }
-
-  double greatest() const { return -by_price_.begin()->first; }
 
   const Direction direction_;
   const double length_;
@@ -191,7 +197,8 @@ class Gain final : public Pruner {
   double best_ = std::numeric_limits<double>::infinity();  // loss of a finished trial
   std::size_t fits_ = 0;                                   // of the model, at the last update
   bool is_stale_ = true;
-  double new_price_ = 0;
+  std::optional<double> new_price_;  // nullopt while there are no predictions
+  std::size_t started_ = 0;          // trials that were resumed before
   std::map<TrialId, Paused> paused_;
   std::set<std::pair<double, TrialId>> by_price_;  // minus the price; of equal ones the first
 };

@@ -264,7 +264,9 @@ class GainTest : public testing::Test {
  protected:
   GainTest() {
     for (TrialId trial = 0; trial < 12; ++trial) {
-      for (int epoch = 1; epoch <= 9; ++epoch) report(trial, epoch, end_of(trial));
+      for (int epoch = 1; epoch <= 9; ++epoch) {
+        if (report(trial, epoch, end_of(trial)) == Advice::kPause) gain->withdraw(trial);
+      }
     }
   }
   // Ends between .30 and .41, each after a fall of its own.
@@ -292,12 +294,18 @@ TEST_F(GainTest, ResumesAPausedTrialOnceNewOnesPromiseLess) {
   EXPECT_NE(gain->promotion(), 20u);
 }
 
-TEST(Gain, PausesNoTrialBeforeFourHaveEnded) {
+TEST(Gain, TrainsTheFirstAndThenTheBetterOfTwoUntilFourHaveEnded) {
   const auto gain = make("gain", 9);
-  for (TrialId trial = 0; trial < 3; ++trial) {
-    for (int epoch = 1; epoch <= 9; ++epoch)
-      EXPECT_EQ(gain->judge(trial, epoch, 1.0 / epoch + double(trial)), Advice::kContinue);
-  }
+  EXPECT_EQ(gain->judge(0, 1, 5), Advice::kContinue);
+  EXPECT_EQ(gain->judge(1, 1, 4), Advice::kPause);
+  EXPECT_EQ(gain->promotion(), std::nullopt);
+  EXPECT_EQ(gain->judge(2, 1, 6), Advice::kPause);
+  EXPECT_EQ(promotions(*gain), Promoted{1});
+  for (int epoch = 2; epoch <= 9; ++epoch)
+    EXPECT_EQ(gain->judge(0, epoch, 5.0), Advice::kContinue) << epoch;
+  EXPECT_EQ(gain->judge(3, 1, 7), Advice::kPause);
+  EXPECT_EQ(gain->judge(4, 1, 3), Advice::kContinue) << "the best that is paused";
+  EXPECT_EQ(promotions(*gain), Promoted{});
 }
 
 TEST(Gain, JudgesEverMoreSeldom) {

@@ -185,6 +185,14 @@ TEST(LearningCurves, ForeseeHowMuchALookWillTell) {
   EXPECT_EQ(curves.outlook(kWhole, kEpochs, kEpochs).variance_after_look, 0);
 }
 
+TEST(LearningCurves, LearnFromWholeCurvesHoweverManyShortOnesCome) {
+  LearningCurves curves(kEpochs);
+  for (std::uint64_t trial = 0; trial < kWhole; ++trial) observe(curves, power_law, trial, kEpochs);
+  const std::uint64_t many = kWhole + 3 * LearningCurves::kMostCurves;
+  for (std::uint64_t trial = kWhole; trial < many; ++trial) observe(curves, power_law, trial, 1);
+  EXPECT_LT(curves.predict(many - 1, kEpochs).variance, 0.1);
+}
+
 TEST(LearningCurves, PredictAgainFromWhatWasKnownEarlier) {
   LearningCurves curves(kEpochs);
   for (std::uint64_t trial = 0; trial < kWhole; ++trial) observe(curves, power_law, trial, kEpochs);
