@@ -76,7 +76,8 @@ class GpArms {
     std::vector<TrustRegion> in_restarts = {};  // the regions of restarts, for one proposal each
     bool is_stalled = false;  // the leader no longer improves, or a branch is owed a descent
   };
-  // Returns at most `most` restarts. An empty test: there are none.
+  // Returns the restarts that go on, and new ones while they are fewer than `most`. An empty test:
+  // there are none.
   Next next(const StartTest& may_start, std::size_t most = 1) const;
 
   // Returns the proposer of a restart's trials.
