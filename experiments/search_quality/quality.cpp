@@ -159,8 +159,10 @@ Named named(const std::string& words) {
   Named algorithm;
   std::getline(parts, algorithm.name, ':');
   for (std::string option; std::getline(parts, option, ';');) {
-    const std::size_t equals = std::min(option.find('='), option.size() - 1);
-    algorithm.options[option.substr(0, equals)] = option.substr(equals + 1);
+    std::istringstream both(option);
+    std::string name;
+    std::getline(both, name, '=');
+    std::getline(both, algorithm.options[name]);
   }
   return algorithm;
 }

@@ -245,7 +245,7 @@ TEST(GpArms, NothingRestartsWhereTheTestForbidsIt) {
   EXPECT_EQ(arms->next(not_the_best).in_restarts.at(0).best, 9);
   arms.tell_restart(4.9, 0.9);
   const std::size_t start = arms.restart().start;
-  const auto not_the_last = [](std::size_t start, std::size_t) { return start < 8; };
+  const auto not_the_last = [](std::size_t at, std::size_t) { return at < 8; };
   EXPECT_NE(arms->next(not_the_last).in_restarts.at(0).start, start);
 }
 
