@@ -72,6 +72,11 @@ AcquisitionValue log_probability_below(const Prediction& at, double bound) {
   return {.value = log_cdf, .by_mean = -slope / s, .by_variance = -u * slope / (2 * at.variance)};
 }
 
+double probability_below(const Prediction& at, double bound) {
+  if (at.variance <= 0) return at.mean < bound ? 1 : 0;
+  return normal_cdf((bound - at.mean) / std::sqrt(at.variance));
+}
+
 double log_improvement_per_work(double log_improvement, const Prediction& log_work,
                                 double exponent) {
   return log_improvement - exponent * log_work.mean;

@@ -34,6 +34,9 @@ AcquisitionValue confidence_bound(const Prediction& at, double beta);
 // u = (bound - mean) / s: finite where the probability underflows. REQUIRES: variance > 0.
 AcquisitionValue log_probability_below(const Prediction& at, double bound);
 
+// Returns the probability itself; 0 or 1 without variance.
+double probability_below(const Prediction& at, double bound);
+
 // Returns the logarithm of improvement per work, log EI - exponent E[log work]: with exponent 1
 // improvement counts per unit of work, with 0 work costs nothing (EI-cool: the exponent falls from
 // 1 to 0 while the budget is spent; Lee, Perrone, Archambeau and Seeger, 2020, "Cost-aware Bayesian

@@ -31,11 +31,11 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <numbers>
 #include <vector>
 
 #include "core/options.h"
 #include "scheduler/pruners/pruners.h"
+#include "surrogate/acquisition.h"
 #include "surrogate/learning_curve.h"
 #include "surrogate/pareto.h"
 
@@ -104,10 +104,8 @@ class CurvePruner final : public Pruner {
     const auto will_beat_it = [&](const Losses& finished) {
       double all_worse = 1;  // the probability that the trial ends worse in every objective
       for (std::size_t i = 0; i < losses.size(); ++i) {
-        const double better =
-            is_fixed(i)
-                ? (losses[i] < finished[i] ? 1 : 0)
-                : 0.5 * std::erfc((ends[i].mean - finished[i]) / std::sqrt(2 * ends[i].variance));
+        const double better = is_fixed(i) ? (losses[i] < finished[i] ? 1 : 0)
+                                          : probability_below(ends[i], finished[i]);
         all_worse *= 1 - better;
       }
       return 1 - all_worse < rule_.probability;

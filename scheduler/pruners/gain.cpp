@@ -38,11 +38,13 @@
 #include <numbers>
 #include <set>
 #include <span>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "core/options.h"
 #include "scheduler/pruners/pruners.h"
+#include "surrogate/acquisition.h"
 #include "surrogate/learning_curve.h"
 
 namespace detol::inline scheduler {
@@ -51,12 +53,6 @@ namespace {
 constexpr double kGrowth = 1.5;          // of the epochs from one decision to the next
 constexpr std::size_t kMostLooks = 500;  // of earlier trials, that stand for a new one's
 constexpr std::size_t kForAStarter = 2;  // first looks for each trial that begins the model
-
-// Returns the probability that a measurement is below `best`.
-double chance_below(double best, double mean, double variance) {
-  if (variance <= 0) return mean < best ? 1 : 0;
-  return 0.5 * std::erfc((mean - best) / std::sqrt(2 * variance));
-}
 
 // Look: the chance to become the best that a look may show, and how likely it shows that.
 struct Look {
@@ -85,9 +81,12 @@ std::vector<Look> looks_of(const LearningCurves::Outlook& outlook, double best) 
   const double spread =
       std::sqrt(std::max(0.0, outlook.now.variance - outlook.variance_after_look));
   std::vector<Look> looks;
-  for (double u = -kWidest; u <= kWidest; u += kStep)
-    looks.push_back({chance_below(best, outlook.now.mean + u * spread, outlook.variance_after_look),
+  for (double u = -kWidest; u <= kWidest; u += kStep) {
+    const Prediction seen{.mean = outlook.now.mean + u * spread,
+                          .variance = outlook.variance_after_look};
+    looks.push_back({probability_below(seen, best),
                      kStep * std::exp(-u * u / 2) / std::sqrt(2 * std::numbers::pi)});
+  }
   return looks;
 }
 
@@ -112,9 +111,10 @@ class Gain final : public Pruner {
     }
     if (std::isnan(value)) return Advice::kStop;
     if (!decisions_.contains(epochs)) return Advice::kContinue;
-    if (epochs == *decisions_.begin()) seen_.push_back(trial);
+    const bool is_first = judged_.insert(trial).second;
+    if (is_first) seen_.push_back(trial);
     const std::optional<double> price = price_after(trial, epochs);
-    if (!price && (new_price_ || epochs != *decisions_.begin())) return Advice::kContinue;
+    if (!price && (new_price_ || !is_first)) return Advice::kContinue;
     if (price) update();
     pause(trial, epochs, price.value_or(-loss));
     if (promotion() != trial) return Advice::kPause;
@@ -170,7 +170,7 @@ class Gain final : public Pruner {
     std::vector<Look> looks;
     for (std::size_t i = seen_.size() - std::min(seen_.size(), kMostLooks); i < seen_.size(); ++i) {
       const Prediction end = curves_.predict_from(seen_[i], look, length_);
-      looks.push_back({chance_below(best_, end.mean, end.variance), 0});
+      looks.push_back({probability_below(end, best_), 0});
     }
     for (Look& one : looks) one.weight = 1 / static_cast<double>(looks.size());
     return price_of(looks, look, length_ - look);
@@ -193,7 +193,8 @@ class Gain final : public Pruner {
   const double length_;
   std::set<double> decisions_;  // epochs after which a trial is judged
   LearningCurves curves_;
-  std::vector<TrialId> seen_;                              // trials at their first decision
+  std::vector<TrialId> seen_;                              // in the order of their first decisions
+  std::unordered_set<TrialId> judged_;                     // the same
   double best_ = std::numeric_limits<double>::infinity();  // loss of a finished trial
   std::size_t fits_ = 0;                                   // of the model, at the last update
   bool is_stale_ = true;

@@ -308,6 +308,14 @@ TEST(Gain, TrainsTheFirstAndThenTheBetterOfTwoUntilFourHaveEnded) {
   EXPECT_EQ(promotions(*gain), Promoted{});
 }
 
+TEST(Gain, LooksFirstWhereATrialReportsFirst) {
+  const auto gain = make("gain", 9);
+  EXPECT_EQ(gain->judge(0, 3, 5), Advice::kContinue);
+  EXPECT_EQ(gain->judge(1, 3, 6), Advice::kPause);
+  EXPECT_EQ(gain->judge(2, 3, 7), Advice::kPause);
+  EXPECT_EQ(gain->promotion(), 1u);
+}
+
 TEST(Gain, JudgesEverMoreSeldom) {
   const auto gain =
       make_pruner("gain", {.max_epochs = 9, .early_reports = {0.5}, .options = {}}).value();

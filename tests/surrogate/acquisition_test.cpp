@@ -75,6 +75,12 @@ TEST(ImprovementPerWork, ForgetsTheWorkWithExponentZero) {
   EXPECT_EQ(log_improvement_per_work(-3, {.mean = 7, .variance = 1}, 0), -3);
 }
 
+TEST(ProbabilityBelow, IsOfTheNormalDistributionAndCertainWithoutVariance) {
+  EXPECT_NEAR(probability_below({.mean = 1, .variance = 4}, -1), 0.15865525393145705, 1e-15);
+  EXPECT_EQ(probability_below({.mean = 1, .variance = 0}, 2), 1);
+  EXPECT_EQ(probability_below({.mean = 1, .variance = 0}, 1), 0);
+}
+
 TEST(LogProbabilityBelow, IsTheLogarithmOfTheNormalDistribution) {
   for (double mean : {-30.0, -1.0, 0.2, 0.69, 0.71, 3.0})
     EXPECT_NEAR(log_probability_below({.mean = mean, .variance = 0.25}, 0.2).value,
