@@ -8,7 +8,8 @@
 //   refit -> the kernel's parameters fitted anew, as a job in the background, or in steps
 //
 // The first trials are Sobol points. After that an arm is drawn (gp_arms.h: everywhere, in a trust
-// region, or in a restart of it elsewhere), and a proposal is made by gp_proposal.h.
+// region, or in a restart of it elsewhere), and a proposal is made by gp_proposal.h, that of a
+// restart by a model of its own (gp_restart.h).
 //
 // With sources (earlier studies; source_models.h) the process models what their weighted
 // predictions leave over; the weights are part of a refit. If a source has weight after
@@ -42,6 +43,7 @@
 #include "search/gp_outcomes.h"
 #include "search/gp_proposal.h"
 #include "search/gp_refit.h"
+#include "search/gp_restart.h"
 #include "search/gp_sample_proposal.h"
 #include "search/hill_valley.h"
 #include "search/outcome_value.h"
@@ -177,6 +179,7 @@ class Gp final : public Searcher {
     if (place >= learned_) return;
     if (is_value && !refits_.are_own()) {
       model_.correct(observations_[place], told_[place].outcomes);
+      restart_models_.forget();
       tell_arms_again();
     } else {
       forget();
@@ -207,6 +210,7 @@ class Gp final : public Searcher {
     arm_losses_ = ArmLosses(outputs_.constraints());
     observations_.clear();
     learned_ = 0;
+    restart_models_.forget();
     refits_.forget();
   }
 
@@ -267,8 +271,15 @@ class Gp final : public Searcher {
         pending.size() < pending_.size() + failed_fantasies() && objectives_.size() == 1;
     if (is_crowded && rng.split(hash64("crowded")).chance(kThompsonShare))
       return {id, propose_by_sample(input, rng), std::string(kName)};
-    return {id, propose(input, rng),
-            arm == kRestartArm ? arms_->proposer_of(restart) : std::string(arm)};
+    if (arm == kRestartArm)
+      return {id, propose_restart(input, pending, rng), arms_->proposer_of(restart)};
+    return {id, propose(input, rng), std::string(arm)};
+  }
+
+  Genome propose_restart(const ProposalInput& input, std::span<const Pending> pending, Rng rng) {
+    const auto branch_of = [&](std::size_t i) { return arms_->branches().of(genomes_[i]); };
+    const bool is_of_leader = branch_of(input.restart->centre) == branch_of(input.restart->leader);
+    return is_of_leader ? restart_models_.propose(input, pending, rng) : propose(input, rng);
   }
 
   // True if restarts make sense: there is one objective, and no source knows where the optimum is.
@@ -343,6 +354,7 @@ class Gp final : public Searcher {
   std::size_t learned_ = 0;                // how many of told_
   std::vector<std::size_t> observations_;  // of each learned trial; the next one's if it failed
   GpRefits refits_;
+  GpRestartModels restart_models_;
 
   std::vector<Genome> candidates_;
   Points candidate_points_{0, 0};
