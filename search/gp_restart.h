@@ -3,7 +3,7 @@
 // GpRestartModels: what a restart in the leader's branch proposes by. By then most observations
 // polish the leader's optimum: the model's transform and its length scales are fitted to that pit,
 // and the restart would descend by a model that knows little of the rest (Hartmann6: 13 of 200
-// searches of 200 trials stayed in its second optimum, with this model 1). So its model leaves out
+// searches of 200 trials stayed in its second optimum, with this model 2). So its model leaves out
 // the leader's core (basins.h), except for the leader, and has a fit of its own. The fit is kept
 // until the searcher's model is fitted anew or another trial leads, so that proposals are a
 // function of the searcher's model. Not thread-safe.
@@ -22,7 +22,8 @@ namespace detol::inline search {
 class GpRestartModels {
  public:
   // Returns the genome that the restart of the input proposes beside the pending trials.
-  // REQUIRES: the input is of a restart in the leader's branch, with one objective and no sources.
+  // REQUIRES: the input is of a restart in the leader's branch, whose centre does not lie in the
+  // leader's core; there is one objective, and no source has weight.
   Genome propose(const ProposalInput& input, std::span<const Pending> pending, Rng rng);
 
   // An outcome that a fit was made of has changed.
