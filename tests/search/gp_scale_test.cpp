@@ -216,6 +216,37 @@ TEST(GpScale, AReplayOfThreeThousandTrialsAndARefitProposesTheSame) {
   EXPECT_EQ(live->ask(3021, 1)[0].genome, replayed->ask(3021, 1)[0].genome);
 }
 
+// A search that stalls: its restarts have a fit of their own, which a correction makes anew.
+TEST(GpScale, RestartsProposeByCorrectedOutcomesWhetherTheyBeganBeforeOrNot) {
+  const Space space = square();
+  const auto asked = make(space), quiet = make(space);
+  std::vector<Trial> trials = random_trials(space, 0, 40);
+  trials.push_back({40, space.at(std::vector{0.3, 0.8}), "gp region"});
+  for (TrialId id = 41; id < 61; ++id)
+    trials.push_back({id, space.at(std::vector{0.3 + 1e-4 * double(id), 0.8}), "gp region"});
+  for (Searcher* searcher : {asked.get(), quiet.get()}) {
+    searcher->background();
+    for (const Trial& trial : trials) {
+      const double x = trial.genome.number("x");
+      const double value = x > 0.6 ? 0.1 + (x - 0.9) * (x - 0.9) : value_of(trial.genome);
+      searcher->tell(trial, Measured{.values = {value}});
+    }
+    searcher->absorb((*searcher->background())());
+  }
+  for (const Trial& trial : asked->ask(100, 10)) quiet->expect(trial);
+  for (TrialId id = 0; id < 12; ++id) {
+    for (Searcher* searcher : {asked.get(), quiet.get()})
+      searcher->tell(trials[id], Measured{.values = {0.2 + 0.3 * double(id % 4)}});
+  }
+  int restarts = 0;
+  for (TrialId id = 200; id < 220; ++id) {
+    const Trial one = asked->ask(id, 1).at(0), other = quiet->ask(id, 1).at(0);
+    EXPECT_EQ(one.genome, other.genome) << one.proposer;
+    restarts += one.proposer.starts_with("gp restart") ? 1 : 0;
+  }
+  EXPECT_GT(restarts, 0);
+}
+
 TEST(GpScale, TwoHundredPendingTrialsAreAllDifferent) {
   const Space space = square();
   const auto searcher = make(space);
