@@ -57,7 +57,7 @@ GpRegion region_of(const ProposalInput& input, Rng& rng) {
                   .high = std::vector<double>(input.space.size(), 1)};
   const Genome& centre = input.genomes[region.centre];
   const std::vector<double> lengths =
-      input.features.by_domain(input.model.output(0).kernel().parameters().lengths);
+      input.features.by_domain(input.model.output(0).kernel().metric().axis_lengths());
   double mean = 0, count = 0;
   for (double length : lengths) {
     if (length > 0) mean += std::log(length), ++count;

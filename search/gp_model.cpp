@@ -70,7 +70,10 @@ std::optional<ModelFit> fit_from(std::span<const double> numbers, const Features
   const std::size_t of_transform = OutcomeTransform::kNumbers;
   const std::size_t of_kernel = to_numbers(default_parameters(features)).size();
   const std::size_t of_sources = observed.objectives * observed.sources;
-  if (numbers.size() < outputs * (of_transform + of_kernel) + of_sources) return std::nullopt;
+  const std::size_t without_members = outputs * (of_transform + of_kernel) + of_sources;
+  if (numbers.size() != without_members &&
+      numbers.size() != without_members + std::min(observations, GpModel::kMostMembers))
+    return std::nullopt;
   ModelFit fit{.outputs = {}, .observations = observations, .members = {}};
   for (std::size_t i = 0; i < outputs; ++i) {
     fit.outputs.push_back(

@@ -57,7 +57,8 @@ LazyGp process_of(const Features& features, const Observed& observed, const Mode
                   std::size_t output, const Points& candidates);
 
 // to_numbers() writes a fit as a list of numbers for the ledger: a few dozen, and the members where
-// they are not all. fit_from() reads it; nullopt if the numbers are not of such a fit.
+// they are not all. fit_from() reads it; nullopt if the numbers are not of such a fit, as those of
+// versions whose kernels have fewer parameters. REQUIRES: members by Observed::chosen_members().
 std::vector<double> to_numbers(const ModelFit& fit);
 std::optional<ModelFit> fit_from(std::span<const double> numbers, const Features& features,
                                  const Observed& observed, std::size_t observations);

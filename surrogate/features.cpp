@@ -8,6 +8,7 @@ namespace detol::inline surrogate {
 namespace {
 
 constexpr double kDoublings = 8;  // of the epochs that count as the whole unit interval
+constexpr std::size_t kMostSheared = 20;
 
 bool is_number(const Domain& domain) {
   switch (domain.kind) {
@@ -35,6 +36,7 @@ Features::Features(const Space& space, std::optional<double> fidelity)
       continue;
     }
     const bool is_conditional = domain.when.has_value();
+    if (!is_conditional) sheared_.push_back(length_of_.size());
     numbers_.push_back(
         {.domain = i, .column = length_of_.size(), .is_conditional = is_conditional});
     length_of_.push_back(lengths_);
@@ -44,7 +46,13 @@ Features::Features(const Space& space, std::optional<double> fidelity)
     }
     ++lengths_;
   }
+  if (sheared_.size() < 2 || sheared_.size() > kMostSheared) sheared_.clear();
   if (fidelity_) length_of_.push_back(lengths_++);
+}
+
+std::size_t Features::shears() const {
+  const std::size_t columns = sheared_.size();
+  return columns == 0 ? 0 : columns * (columns - 1) / 2;
 }
 
 Point Features::of(const Genome& genome, double fidelity) const {

@@ -44,6 +44,11 @@ class Features {
   std::span<const std::size_t> length_of() const { return length_of_; }
   std::size_t lengths() const { return lengths_; }
 
+  // sheared() has the columns of the numbers that exist always, between which a metric may have
+  // shears; none where there are fewer than two, or so many that shears() factors are too many.
+  std::span<const std::size_t> sheared() const { return sheared_; }
+  std::size_t shears() const;  // one for each pair
+
   // category_sizes() has the number of values of each column of categories.
   std::span<const std::size_t> category_sizes() const { return category_sizes_; }
 
@@ -73,6 +78,7 @@ class Features {
   std::vector<std::size_t> categories_;  // the domain of each column
   std::vector<std::size_t> category_sizes_;
   std::vector<std::size_t> length_of_;
+  std::vector<std::size_t> sheared_;
   std::size_t lengths_ = 0;
   bool has_graph_ = false;
   std::optional<double> fidelity_;

@@ -1,3 +1,6 @@
+// Shears enter against a charge (surrogate/fit_prior.h). So there is a climb without them, and
+// one with them, from the last fit's or from beside 0 at the best without; the better is kept.
+//
 // A climb is box-bounded L-BFGS and stops early: gains in the fourth digit of the density make no
 // difference to a search. The best of all evaluations is kept, wherever a line search ended.
 //
@@ -30,6 +33,7 @@ namespace {
 
 constexpr double kTolerance = 1e-4;       // of the log density, relative
 constexpr double kLeastTolerance = 1e-2;  // absolute: a ratio of densities that is no evidence
+constexpr double kFirstShear = 1e-6;      // a climb with shears begins with these
 constexpr double kImpossible = 1e10;      // minus the log density where there is none
 
 }  // namespace
@@ -52,22 +56,30 @@ class SteppedFit::Climber {
     best_.clear();
   }
 
-  // Climbs from `start` with at most so many evaluations, at least one.
+  // Climbs from `start` with at most so many evaluations, at least one; without shears if it has
+  // none.
   void climb(std::span<const double> start, int depth, int evaluations) {
     if (is_interrupted_) return;
     depth_ = depth;
     climbed_[static_cast<std::size_t>(depth)] = true;
+    Bounds bounds = bounds_;
+    const auto shears = start.subspan(list().shear(), list().shears);
+    if (std::ranges::count(shears, 0) == std::ssize(shears)) {
+      for (std::vector<double>* bound : {&bounds.low, &bounds.high})
+        std::ranges::fill(shears_of(*bound), 0);
+    }
     std::vector<double> at(start.begin(), start.end());
     for (std::size_t i = 0; i < at.size(); ++i)
-      at[i] = std::clamp(std::isnan(at[i]) ? 0 : at[i], bounds_.low[i], bounds_.high[i]);
+      at[i] = std::clamp(std::isnan(at[i]) ? 0 : at[i], bounds.low[i], bounds.high[i]);
     const std::unique_ptr<nlopt_opt_s, decltype(&nlopt_destroy)> optimiser(
         nlopt_create(NLOPT_LD_LBFGS, static_cast<unsigned>(at.size())), &nlopt_destroy);
     nlopt_set_min_objective(optimiser.get(), &Climber::cost, this);
-    nlopt_set_lower_bounds(optimiser.get(), bounds_.low.data());
-    nlopt_set_upper_bounds(optimiser.get(), bounds_.high.data());
+    nlopt_set_lower_bounds(optimiser.get(), bounds.low.data());
+    nlopt_set_upper_bounds(optimiser.get(), bounds.high.data());
     nlopt_set_ftol_rel(optimiser.get(), kTolerance);
     nlopt_set_ftol_abs(optimiser.get(), kLeastTolerance);
-    nlopt_set_maxeval(optimiser.get(), std::max(evaluations, 1));
+    most_of_climb_ =
+        evaluations_ + std::max(evaluations, 1);  // a line search ignores NLopt's limit
     optimiser_ = optimiser.get();
     double least = 0;
     nlopt_optimize(optimiser.get(), at.data(), &least);  // best_ has the best, however it ends
@@ -83,8 +95,19 @@ class SteppedFit::Climber {
     return best_depth_ != before && !is_interrupted_;
   }
 
+  // Climbs with shears: from `start` if it has some, else from beside the best so far. Does nothing
+  // where there are as many shears as observations.
+  void climb_with_shears(const KernelParameters& start, int evaluations) {
+    if (is_interrupted_ || !may_shear() || evaluations < 1) return;
+    std::vector<double> from = has_shears(start) ? coordinates(start, list()) : best_;
+    if (!has_shears(start)) std::ranges::fill(shears_of(from), kFirstShear);
+    climb(from, has_shears(start) ? start.depth : best_depth_, evaluations);
+  }
+
+  bool may_shear() const { return list().shears > 0 && density_.observations() > list().shears; }
+
   FitResult fitted() const {
-    return {.parameters = from_logarithms(best_, best_depth_, density_.list()),
+    return {.parameters = from_coordinates(best_, best_depth_, density_.list()),
             .log_posterior = best_density_,
             .evaluations = evaluations_};
   }
@@ -92,6 +115,10 @@ class SteppedFit::Climber {
   const ParameterList& list() const { return density_.list(); }
 
  private:
+  std::span<double> shears_of(std::vector<double>& coordinates) const {
+    return std::span(coordinates).subspan(list().shear(), list().shears);
+  }
+
   // Returns the depth, of those without a climb so far, of greatest density at the best parameters.
   std::optional<int> best_new_depth() {
     std::optional<int> best;
@@ -114,7 +141,8 @@ class SteppedFit::Climber {
   }
 
   double cost(std::span<const double> at, std::span<double> gradient) {
-    const Evaluation* evaluation = evaluated(at, depth_, gradient.size());
+    const Evaluation* evaluation =
+        evaluations_ < most_of_climb_ ? evaluated(at, depth_, gradient.size()) : nullptr;
     if (evaluation == nullptr) {
       nlopt_force_stop(optimiser_);
       return kImpossible;
@@ -155,7 +183,7 @@ class SteppedFit::Climber {
   nlopt_opt optimiser_ = nullptr;  // of the present climb
   int depth_ = 0;
   std::array<bool, GraphFeatures::kLevels> climbed_{};  // by depth
-  int evaluations_ = 0;
+  int evaluations_ = 0, most_of_climb_ = 0;
   std::vector<double> best_;
   int best_depth_ = 0;
   double best_density_ = 0;
@@ -163,11 +191,9 @@ class SteppedFit::Climber {
 
 SteppedFit::SteppedFit(const Features& features, const Points& points, std::span<const double> y,
                        const KernelParameters& start, FitSettings settings)
-    : settings_(std::move(settings)),
-      starts_{start},
-      climber_(std::make_unique<Climber>(features, points, y, settings_.least_noise)) {
-  starts_.insert(starts_.end(), settings_.other_starts.begin(), settings_.other_starts.end());
-}
+    : settings_(settings),
+      start_(start),
+      climber_(std::make_unique<Climber>(features, points, y, settings_.least_noise)) {}
 
 SteppedFit::SteppedFit(SteppedFit&&) noexcept = default;
 SteppedFit& SteppedFit::operator=(SteppedFit&&) noexcept = default;
@@ -177,9 +203,11 @@ bool SteppedFit::advance(int evaluations) {
   climber_->begin(evaluations);
   const bool has_graph = climber_->list().has_graph;
   const auto left = [&] { return settings_.max_evaluations - climber_->evaluations(); };
-  int climbs = static_cast<int>(starts_.size()) + (has_graph ? 1 : 0);
-  for (const KernelParameters& from : starts_)
-    climber_->climb(logarithms(from, climber_->list()), from.depth, left() / climbs--);
+  int climbs = 1 + (climber_->may_shear() ? 1 : 0) + (has_graph ? 1 : 0);
+  KernelParameters unsheared = start_;
+  std::ranges::fill(unsheared.shears, 0);
+  climber_->climb(coordinates(unsheared, climber_->list()), start_.depth, left() / climbs--);
+  climber_->climb_with_shears(start_, left() / std::max(1, climbs));
   bool better = has_graph && !climber_->is_interrupted();
   while (better && left() > GraphFeatures::kLevels)
     better = climber_->climb_at_another_depth(left());
@@ -204,7 +232,7 @@ Posterior log_posterior(const Features& features, const Points& points, std::spa
   Posterior posterior;
   posterior.gradient.resize(list.size());
   posterior.log_density =
-      density(logarithms(parameters, list), parameters.depth, posterior.gradient);
+      density(coordinates(parameters, list), parameters.depth, posterior.gradient);
   const auto noise = posterior.gradient.end() - 1;
   if (!list.has_graph) posterior.gradient.insert(noise, 2, 0);
   return posterior;

@@ -1,7 +1,7 @@
 #pragma once
 
 // fit() finds the kernel parameters of greatest posterior density (MAP), by L-BFGS (NLopt) over
-// their logarithms with analytic gradients.
+// their logarithms (and the shears) with analytic gradients.
 //
 //   log p(y | X, theta) = -1/2 (y - m)^T K^-1 (y - m) - 1/2 log |K| - n/2 log 2 pi,
 //   with m the generalised least squares mean
@@ -10,7 +10,9 @@
 // Gamma(2, 1), the noise Gamma(1.1, 30) above a floor (as Optuna's GPSampler; we measured that it
 // beats the dimension-scaled log-normal prior up to 20 dimensions). In more, lengths have a
 // log-normal prior whose mean grows with the dimension (Hvarfner, Hellsten and Nardi, 2024, ICML,
-// arXiv 2402.02229). surrogate/fit_prior.h has all priors, with those of penalties and graphs.
+// arXiv 2402.02229). Shears are all 0 unless the observations pay for them: a linear map of the
+// numbers is a model of its own, chosen by the Bayesian information criterion.
+// surrogate/fit_prior.h has all priors, with those of penalties and graphs.
 //
 // An evaluation costs O(n^3): 6.5 ms at n = 500 and 40 ms at n = 1000 of ten numbers, on one core;
 // memory is 3 n^2 doubles, with graphs 7 n^2. A warm-started fit takes some 10 evaluations, a cold
@@ -28,9 +30,8 @@
 namespace detol::inline surrogate {
 
 struct FitSettings {
-  int max_evaluations = 60;                         // of the posterior, over all starts; at least 1
-  double least_noise = 1e-6;                        // variance, of outcomes with variance 1
-  std::vector<KernelParameters> other_starts = {};  // beside `start`
+  int max_evaluations = 60;   // of the posterior; at least 2
+  double least_noise = 1e-6;  // variance, of outcomes with variance 1
 };
 
 struct FitResult {
@@ -39,7 +40,7 @@ struct FitResult {
   int evaluations = 0;
 };
 
-// Returns the best of all parameters that were evaluated, never worse than the starts clamped to
+// Returns the best of all parameters that were evaluated, never worse than the start clamped to
 // the bounds. REQUIRES: as many outcomes as points, at least one; standardised outcomes (variance
 // about 1).
 FitResult fit(const Features& features, const Points& points, std::span<const double> y,
@@ -63,14 +64,14 @@ class SteppedFit {
  private:
   class Climber;
   FitSettings settings_;
-  std::vector<KernelParameters> starts_;
+  KernelParameters start_;
   std::unique_ptr<Climber> climber_;
 };
 
 // Posterior: the log density that fit() maximises, and its gradient by the logarithms of the
-// parameters in the order of to_numbers() without the depth (0 for the weights of graphs where
-// there are none). Minus infinity where the matrix is not positive definite. For tests and
-// diagnosis.
+// parameters, and by the shears themselves, in the order of to_numbers() without the depth (0 for
+// the weights of graphs where there are none). Minus infinity where the matrix is not positive
+// definite. For tests and diagnosis.
 struct Posterior {
   double log_density = 0;
   std::vector<double> gradient;

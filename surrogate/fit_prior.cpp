@@ -15,6 +15,7 @@ struct ParameterRange {
 };
 constexpr ParameterRange kLength{1e-2, 1e3};
 constexpr ParameterRange kPenalty{1e-4, 20};
+constexpr double kMostShear = 1e3;  // either way
 constexpr ParameterRange kVariance{1e-4, 1e2};
 constexpr ParameterRange kNoise{1e-10,
                                 1};  // less is lost among the rounding errors of the variances
@@ -36,6 +37,11 @@ LogDensity length_prior(double length, std::size_t dimension) {
 LogDensity penalty_prior(double penalty, std::size_t dimension) {
   const LogDensity density = length_prior(1 / std::sqrt(penalty), dimension);
   return {density.logarithm, -density.slope / 2};
+}
+
+LogDensity shear_prior(double shear, double charge) {
+  const double square = shear * shear / 3;
+  return {-2 * std::log1p(square) - charge, -4 * shear / 3 / (1 + square)};
 }
 
 double variances_prior(const KernelParameters& parameters, const ParameterList& list,
@@ -60,27 +66,33 @@ double variances_prior(const KernelParameters& parameters, const ParameterList& 
 ParameterList list_of(const Features& features) {
   return {.lengths = features.lengths(),
           .penalties = features.category_columns(),
+          .shears = features.shears(),
           .has_graph = features.has_graph()};
 }
 
-std::vector<double> logarithms(const KernelParameters& parameters, const ParameterList& list) {
+std::vector<double> coordinates(const KernelParameters& parameters, const ParameterList& list) {
   std::vector<double> values = parameters.lengths;
   values.insert(values.end(), parameters.penalties.begin(), parameters.penalties.end());
+  values.insert(values.end(), parameters.shears.begin(), parameters.shears.end());
   values.push_back(parameters.numbers);
   if (list.has_graph) values.insert(values.end(), {parameters.graphs, parameters.both});
   values.push_back(parameters.noise);
   assert(values.size() == list.size());
-  for (double& value : values) value = std::log(value);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i < list.shear() || i >= list.variance()) values[i] = std::log(values[i]);
+  }
   return values;
 }
 
-KernelParameters from_logarithms(std::span<const double> logarithms, int depth,
-                                 const ParameterList& list) {
-  const auto value = [&](std::size_t i) { return std::exp(logarithms[i]); };
+KernelParameters from_coordinates(std::span<const double> coordinates, int depth,
+                                  const ParameterList& list) {
+  const auto value = [&](std::size_t i) { return std::exp(coordinates[i]); };
   KernelParameters parameters;
   for (std::size_t i = 0; i < list.lengths; ++i) parameters.lengths.push_back(value(i));
-  for (std::size_t i = 0; i < list.penalties; ++i)
-    parameters.penalties.push_back(value(list.lengths + i));
+  for (std::size_t i = list.lengths; i < list.shear(); ++i)
+    parameters.penalties.push_back(value(i));
+  const std::span<const double> shears = coordinates.subspan(list.shear(), list.shears);
+  parameters.shears.assign(shears.begin(), shears.end());
   parameters.numbers = value(list.variance());
   parameters.graphs = list.has_graph ? value(list.variance() + 1) : 0;
   parameters.both = list.has_graph ? value(list.variance() + 2) : 0;
@@ -97,6 +109,8 @@ Bounds bounds_of(const ParameterList& list, double least_noise) {
   };
   add(list.lengths, kLength);
   add(list.penalties, kPenalty);
+  bounds.low.insert(bounds.low.end(), list.shears, -kMostShear);
+  bounds.high.insert(bounds.high.end(), list.shears, kMostShear);
   add(list.has_graph ? 3 : 1, kVariance);
   const double floor = std::max(least_noise, kNoise.low);
   add(1, {floor, std::max(floor, kNoise.high)});
@@ -104,7 +118,7 @@ Bounds bounds_of(const ParameterList& list, double least_noise) {
 }
 
 double log_prior(const KernelParameters& parameters, const ParameterList& list,
-                 std::span<double> gradient) {
+                 std::size_t observations, std::span<double> gradient) {
   const std::size_t dimension = list.lengths + list.penalties;
   double sum = variances_prior(parameters, list, gradient);
   const auto add = [&](LogDensity density, std::size_t position) {
@@ -115,6 +129,11 @@ double log_prior(const KernelParameters& parameters, const ParameterList& list,
     add(length_prior(parameters.lengths[i], dimension), i);
   for (std::size_t i = 0; i < list.penalties; ++i)
     add(penalty_prior(parameters.penalties[i], dimension), list.lengths + i);
+  if (has_shears(parameters)) {
+    const double charge = std::log(static_cast<double>(observations)) / 2;
+    for (std::size_t i = 0; i < list.shears; ++i)
+      add(shear_prior(parameters.shears[i], charge), list.shear() + i);
+  }
   add({.logarithm = 0.1 * std::log(parameters.noise) - 30 * parameters.noise,
        .slope = 0.1 - 30 * parameters.noise},
       list.noise());

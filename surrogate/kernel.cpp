@@ -20,14 +20,11 @@ Eigen::Index padded(std::size_t n) {
   return to_index((n + 7) / 8 * 8);
 }
 
-// Returns r^2 of x and each of n points, padded.
-Eigen::ArrayXd squared_distances(const std::vector<double>& scales, const Point& x,
-                                 const Points& points, std::size_t n, std::size_t first = 0) {
+// Returns r^2 of x and n points, padded.
+Eigen::ArrayXd squared_distances(const Metric& metric, const Point& x, const Points& points,
+                                 std::size_t n, std::size_t first = 0) {
   Eigen::ArrayXd squares = Eigen::ArrayXd::Zero(padded(n));
-  for (std::size_t column = 0; column < x.numbers.size(); ++column) {
-    const ConstRow values(points.numbers(column).data() + first, to_index(n));
-    squares.head(to_index(n)) += ((values - x.numbers[column]) * scales[column]).square();
-  }
+  metric.add_squares(x, points, first, {squares.data(), n});
   return squares;
 }
 
@@ -61,6 +58,7 @@ KernelParameters default_parameters(const Features& features) {
   KernelParameters parameters;
   parameters.lengths.assign(features.lengths(), 0.5);
   parameters.penalties.assign(features.category_columns(), 0.5);
+  parameters.shears.assign(features.shears(), 0);
   if (features.has_graph()) {
     parameters.numbers = 0.6;
     parameters.graphs = 0.3;
@@ -74,42 +72,44 @@ KernelParameters default_parameters(const Features& features) {
 std::vector<double> to_numbers(const KernelParameters& parameters) {
   std::vector<double> numbers = parameters.lengths;
   numbers.insert(numbers.end(), parameters.penalties.begin(), parameters.penalties.end());
+  numbers.insert(numbers.end(), parameters.shears.begin(), parameters.shears.end());
   numbers.insert(numbers.end(), {parameters.numbers, parameters.graphs, parameters.both,
                                  parameters.noise, static_cast<double>(parameters.depth)});
   return numbers;
 }
 
 KernelParameters from_numbers(std::span<const double> numbers, const Features& features) {
-  const std::size_t lengths = features.lengths(), penalties = features.category_columns();
-  assert(numbers.size() == lengths + penalties + 5);
-  const double* rest = numbers.data() + lengths + penalties;
+  const auto take = [&](std::size_t count) {
+    const std::span<const double> taken = numbers.first(count);
+    numbers = numbers.subspan(count);
+    return std::vector<double>(taken.begin(), taken.end());
+  };
   KernelParameters parameters;
-  parameters.lengths.assign(numbers.begin(),
-                            numbers.begin() + static_cast<std::ptrdiff_t>(lengths));
-  parameters.penalties.assign(numbers.data() + lengths, rest);
-  parameters.numbers = rest[0];
-  parameters.graphs = rest[1];
-  parameters.both = rest[2];
-  parameters.noise = rest[3];
-  parameters.depth = static_cast<int>(rest[4]);
+  parameters.lengths = take(features.lengths());
+  parameters.penalties = take(features.category_columns());
+  parameters.shears = take(features.shears());
+  assert(numbers.size() == 5);
+  parameters.numbers = numbers[0];
+  parameters.graphs = numbers[1];
+  parameters.both = numbers[2];
+  parameters.noise = numbers[3];
+  parameters.depth = static_cast<int>(numbers[4]);
   return parameters;
 }
 
 Kernel::Kernel(const Features& features, KernelParameters parameters)
-    : parameters_(std::move(parameters)) {
-  assert(parameters_.lengths.size() == features.lengths());
+    : parameters_(std::move(parameters)),
+      metric_(features, parameters_.lengths, parameters_.shears) {
   assert(parameters_.penalties.size() == features.category_columns());
-  for (std::size_t length : features.length_of())
-    scales_.push_back(1 / parameters_.lengths[length]);
 }
 
 void Kernel::row(const Point& x, const Points& points, std::span<double> out,
                  std::size_t first) const {
   Row row(out.data(), to_index(out.size()));
-  if (scales_.empty()) {
+  if (metric_.columns() == 0) {
     row.setOnes();
   } else {
-    const Eigen::ArrayXd squares = squared_distances(scales_, x, points, out.size(), first);
+    const Eigen::ArrayXd squares = squared_distances(metric_, x, points, out.size(), first);
     const Eigen::ArrayXd root = kSqrt5 * squares.sqrt();
     const Eigen::ArrayXd values = (1 + root + (5.0 / 3) * squares) * (-root).exp();
     row = values.head(row.size());
@@ -130,7 +130,7 @@ void Kernel::row(const Point& x, const Points& points, std::span<double> out,
 std::vector<double> Kernel::gradient(const Point& x, const Points& points,
                                      std::span<const double> weights) const {
   const std::size_t n = weights.size();
-  const Eigen::ArrayXd squares = squared_distances(scales_, x, points, n);
+  const Eigen::ArrayXd squares = squared_distances(metric_, x, points, n);
   const Eigen::ArrayXd root = kSqrt5 * squares.head(to_index(n)).sqrt();
   // The derivative of the Matern kernel by r^2 is -5/6 (1 + sqrt(5) r) exp(-sqrt(5) r).
   Eigen::ArrayXd slope =
@@ -143,13 +143,7 @@ std::vector<double> Kernel::gradient(const Point& x, const Points& points,
     for (std::size_t i = 0; i < n; ++i)
       slope[to_index(i)] *= parameters_.numbers + parameters_.both * same[i];
   }
-  std::vector<double> gradient;
-  for (std::size_t column = 0; column < scales_.size(); ++column) {
-    const ConstRow values(points.numbers(column).data(), to_index(n));
-    const double scale = scales_[column] * scales_[column];
-    gradient.push_back(2 * scale * (slope * (x.numbers[column] - values)).sum());
-  }
-  return gradient;
+  return metric_.gradient(x, points, std::span(slope.data(), n));
 }
 
 std::vector<double> Kernel::lower_gram(const Points& points) const {

@@ -2,7 +2,7 @@
 
 // Kernel: the covariance of two points. It computes rows of the covariance matrix.
 //
-//   k_hp   = Matern_5/2(r) exp(-sum_j w_j [c_j != c'_j]),   r^2 = sum_j ((x_j - x'_j) / l_j)^2
+//   k_hp   = Matern_5/2(r) exp(-sum_j w_j [c_j != c'_j]),   r of surrogate/metric.h
 //   k_arch = the Weisfeiler-Lehman kernel of depth h
 //   k      = a k_hp + b k_arch + c k_hp k_arch
 //
@@ -10,12 +10,13 @@
 // and Williams, 2006, "Gaussian Processes for Machine Learning", equation 4.17. Immutable; safe to
 // share between threads.
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <vector>
 
 #include "surrogate/features.h"
+#include "surrogate/metric.h"
 #include "surrogate/points.h"
 
 namespace detol::inline surrogate {
@@ -24,6 +25,7 @@ namespace detol::inline surrogate {
 struct KernelParameters {
   std::vector<double> lengths;               // l, one per Features::lengths()
   std::vector<double> penalties;             // w, one per column of categories
+  std::vector<double> shears;                // u, one per Features::shears(), row by row
   double numbers = 1, graphs = 0, both = 0;  // a, b, c: variances
   int depth = 2;                             // h
   double noise = 1e-3;                       // variance, added on the diagonal
@@ -31,7 +33,11 @@ struct KernelParameters {
   friend bool operator==(const KernelParameters& a, const KernelParameters& b) = default;
 };
 
-// Returns the start of a first fit: moderate lengths, little noise.
+inline bool has_shears(const KernelParameters& parameters) {
+  return std::ranges::any_of(parameters.shears, [](double shear) { return shear != 0; });
+}
+
+// Returns the start of a first fit: moderate lengths, no shears, little noise.
 KernelParameters default_parameters(const Features& features);
 
 // to_numbers() writes the parameters as a list of numbers for the ledger, from_numbers() reads it.
@@ -45,8 +51,7 @@ class Kernel {
 
   const KernelParameters& parameters() const { return parameters_; }
   double variance() const { return parameters_.numbers + parameters_.graphs + parameters_.both; }
-
-  std::span<const double> scales() const { return scales_; }  // 1 / l of each column of numbers
+  const Metric& metric() const { return metric_; }
 
   // Sets out[i] = k(x, points[first + i]).
   void row(const Point& x, const Points& points, std::span<double> out,
@@ -62,8 +67,8 @@ class Kernel {
   std::vector<double> lower_gram(const Points& points) const;
 
  private:
-  std::vector<double> scales_;
   KernelParameters parameters_;
+  Metric metric_;
 };
 
 }  // namespace detol::inline surrogate

@@ -78,12 +78,15 @@ PathwiseSample::PathwiseSample(const LazyGp& process, Rng rng) : process_(&proce
   assert(has_pathwise_samples(process));
   const Kernel& kernel = process.kernel();
   const double share = std::sqrt(kernel.variance() / kWaves);
-  const std::span<const double> scales = kernel.scales();
-  frequencies_.resize(scales.size() * kWaves);
+  const std::size_t columns = kernel.metric().columns();
+  frequencies_.resize(columns * kWaves);
   for (std::size_t i = 0; i < kWaves; ++i) {
     const double stretch = std::sqrt(kFreedom / chi_squared(rng));
-    for (std::size_t column = 0; column < scales.size(); ++column)
-      frequencies_[column * kWaves + i] = stretch * scales[column] * rng.normal();
+    std::vector<double> normals(columns);
+    for (double& normal : normals) normal = rng.normal();
+    const std::vector<double> wave = kernel.metric().wave_vector(std::move(normals));
+    for (std::size_t column = 0; column < columns; ++column)
+      frequencies_[column * kWaves + i] = stretch * wave[column];
     const double u = rng.normal(), v = rng.normal();
     amplitudes_.push_back(share * std::hypot(u, v));
     starts_.push_back(-std::atan2(v, u));

@@ -38,7 +38,8 @@ std::array<Eigen::MatrixXd, GraphFeatures::kLevels> arch_matrices(const Points& 
 PosteriorDensity::PosteriorDensity(const Features& features, const Points& points,
                                    std::span<const double> y)
     : list_(list_of(features)),
-      length_of_(features.length_of().begin(), features.length_of().end()) {
+      length_of_(features.length_of().begin(), features.length_of().end()),
+      sheared_(features.sheared().begin(), features.sheared().end()) {
   assert(y.size() == points.size() && !y.empty());
   const Index n = to_index(y.size());
   numbers_.resize(n, to_index(points.number_columns()));
@@ -52,26 +53,35 @@ PosteriorDensity::PosteriorDensity(const Features& features, const Points& point
   y_ = Eigen::Map<const Eigen::VectorXd>(y.data(), n);
   for (Eigen::ArrayXXd* matrix : {&matern_, &slope_}) matrix->resize(n, n);
   matrix_.resize(n, n);
+  for (Eigen::MatrixXd* matrix : {&differences_, &weighted_})
+    matrix->resize(n, to_index(sheared_.size()));
   for (Eigen::ArrayXd* column : {&squares_, &root_, &penalty_, &weights_, &inner_})
     column->resize(n);
 }
 
-double PosteriorDensity::operator()(std::span<const double> logarithms, int depth,
+double PosteriorDensity::operator()(std::span<const double> coordinates, int depth,
                                     std::span<double> gradient) {
-  const KernelParameters now = from_logarithms(logarithms, depth, list_);
+  const KernelParameters now = from_coordinates(coordinates, depth, list_);
   std::ranges::fill(gradient, 0);
   fill(now);
-  const double density = likelihood(now) + log_prior(now, list_, {});
+  const double density = likelihood(now) + log_prior(now, list_, observations(), {});
   if (!std::isfinite(density)) return -std::numeric_limits<double>::infinity();
   if (gradient.empty()) return density;
   invert_from_factor(matrix_);
   add_gradient(now, gradient);
-  log_prior(now, list_, gradient);
+  log_prior(now, list_, observations(), gradient);
   return density;
 }
 
 void PosteriorDensity::fill(const KernelParameters& now) {
   scaled_ = numbers_;
+  auto shear = now.shears.begin();
+  for (std::size_t i = 1; i < sheared_.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j, ++shear) {
+      if (*shear != 0)
+        scaled_.col(to_index(sheared_[i])) += *shear * numbers_.col(to_index(sheared_[j]));
+    }
+  }
   for (std::size_t k = 0; k < length_of_.size(); ++k)
     scaled_.col(to_index(k)) /= now.lengths[length_of_[k]];
   for (Index j = 0; j < y_.size(); ++j) fill_column(j, now);
@@ -165,6 +175,25 @@ void PosteriorDensity::add_column_gradient(Index j, const KernelParameters& now,
   for (std::size_t k = 0; k < length_of_.size(); ++k) {
     const auto column = scaled_.col(to_index(k));
     gradient[length_of_[k]] += (weights * (column.tail(n) - column[j]).square()).sum();
+  }
+  if (has_shears(now)) add_shear_gradient(j, now, gradient);
+}
+
+// Adds rows below j, of the weights that add_column_gradient() leaves.
+void PosteriorDensity::add_shear_gradient(Index j, const KernelParameters& now,
+                                          std::span<double> gradient) {
+  const Index n = y_.size() - j - 1, columns = to_index(sheared_.size());
+  auto differences = differences_.topRows(n), weighted = weighted_.topRows(n);
+  for (Index k = 0; k < columns; ++k) {
+    const Index at = to_index(sheared_[static_cast<std::size_t>(k)]);
+    const double length = now.lengths[length_of_[sheared_[static_cast<std::size_t>(k)]]];
+    differences.col(k) = numbers_.col(at).tail(n) - numbers_(j, at);
+    weighted.col(k) = weights_.head(n) * (scaled_.col(at).tail(n) - scaled_(j, at)) / length;
+  }
+  const Eigen::MatrixXd products = weighted.transpose() * differences;
+  std::size_t position = list_.shear();
+  for (Index row = 1; row < columns; ++row) {
+    for (Index column = 0; column < row; ++column) gradient[position++] -= products(row, column);
   }
 }
 

@@ -72,14 +72,20 @@ TEST(GpModel, ItsProcessesAreBoundedHoweverLateARefitIs) {
 }
 
 TEST(GpModel, AFitWithMembersSurvivesTheLedger) {
-  const Told told(40);
-  const ModelFit fit = told.fit_of_every_third();
-  const auto back = fit_from(to_numbers(fit), *told.features, told.model.observed(), 40);
+  const Told told(1030);
+  const Observed& observed = told.model.observed();
+  const ModelFit fit{.outputs = told.model.fits(),
+                     .observations = 1030,
+                     .members = observed.chosen_members(GpModel::kMostMembers, Rng(1))};
+  ASSERT_EQ(fit.members.back(), 1029);
+  std::vector<double> numbers = to_numbers(fit);
+  const auto back = fit_from(numbers, *told.features, observed, 1030);
   ASSERT_TRUE(back);
   EXPECT_EQ(back->members, fit.members);
-  EXPECT_EQ(to_numbers(*back), to_numbers(fit));
-  EXPECT_FALSE(fit_from(to_numbers(fit), *told.features, told.model.observed(),
-                        39));  // member 39 does not exist
+  EXPECT_EQ(to_numbers(*back), numbers);
+  EXPECT_FALSE(fit_from(numbers, *told.features, observed, 1029));  // member 1029 does not exist
+  numbers.erase(numbers.begin());
+  EXPECT_FALSE(fit_from(numbers, *told.features, observed, 1030));  // of fewer parameters
 }
 
 TEST(GpModel, AModelOfOneNeighbourhoodKnowsWhatTheProcessesLeaveOut) {

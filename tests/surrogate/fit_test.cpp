@@ -12,13 +12,16 @@
 namespace detol {
 namespace {
 
-// Returns the prior of at most 20 lengths and penalties, as surrogate/fit_prior.h defines it.
-double plain_prior(const KernelParameters& parameters) {
+// Returns the prior of at most 20 lengths and penalties, with shears, as surrogate/fit_prior.h
+// defines it.
+double plain_prior(const KernelParameters& parameters, std::size_t observations) {
   const double a = parameters.numbers, b = parameters.graphs, c = parameters.both, v = a + b + c;
   double sum = std::log(v) - v + 0.1 * std::log(parameters.noise) - 30 * parameters.noise;
   if (b > 0) sum += 0.5 * std::log(a * b * c / (v * v * v));
   for (double l : parameters.lengths) sum -= 0.1 * (l * l + 1 / (l * l));
   for (double w : parameters.penalties) sum -= 0.1 * (1 / w + w);
+  for (double u : parameters.shears)
+    sum -= 2 * std::log(1 + u * u / 3) + 0.5 * std::log(static_cast<double>(observations));
   return sum;
 }
 
@@ -57,7 +60,8 @@ double log_posterior_of(const Features& features, const Points& points,
   return log_posterior(features, points, y, parameters).log_density;
 }
 
-// Compares with central differences in the logarithm of all parameters but the last, the depth.
+// Compares with central differences of all parameters but the last, the depth: in their logarithms,
+// but in the shears themselves.
 void expect_gradient_of_differences(const Features& features, const Points& points,
                                     const std::vector<double>& y,
                                     const KernelParameters& parameters) {
@@ -65,10 +69,16 @@ void expect_gradient_of_differences(const Features& features, const Points& poin
   const std::vector<double> numbers = to_numbers(parameters);
   ASSERT_EQ(gradient.size() + 1, numbers.size());
   const double step = 1e-4;
+  const std::size_t first_shear = features.lengths() + features.category_columns();
   for (std::size_t i = 0; i < gradient.size(); ++i) {
     std::vector<double> more = numbers, less = numbers;
-    more[i] *= std::exp(step);
-    less[i] *= std::exp(-step);
+    if (i >= first_shear && i < first_shear + features.shears()) {
+      more[i] += step;
+      less[i] -= step;
+    } else {
+      more[i] *= std::exp(step);
+      less[i] *= std::exp(-step);
+    }
     const double difference =
         (log_posterior_of(features, points, y, from_numbers(more, features)) -
          log_posterior_of(features, points, y, from_numbers(less, features))) /
@@ -88,7 +98,7 @@ TEST(LogPosterior, EqualsADenseComputation) {
       const std::vector<double> y = random_normals(n, rng);
       const KernelParameters parameters = random_parameters(features, rng);
       const double expected =
-          plain_likelihood(features, points, y, parameters) + plain_prior(parameters);
+          plain_likelihood(features, points, y, parameters) + plain_prior(parameters, n);
       EXPECT_NEAR(log_posterior_of(features, points, y, parameters), expected,
                   1e-8 * std::max(1.0, std::abs(expected)))
           << "seed " << seed;
@@ -166,6 +176,37 @@ TEST(Fit, RecoversTheLengthsOfADrawnFunction) {
   EXPECT_LT(std::abs(std::log(fitted.parameters.noise / truth.noise)), 0.7);
 }
 
+// The slope of the first axis along the second is what the function was drawn with, although no
+// axis of it is one of the space.
+TEST(Fit, FindsAValleyAcrossTheAxes) {
+  const Space space = cube(3);
+  const Features features(space);
+  Rng rng(15);
+  const Points points = random_points(space, features, 150, rng);
+  KernelParameters truth = default_parameters(features);
+  truth.lengths = {2, 0.2, 2};
+  truth.shears = {-0.7, 0, 0};
+  const std::vector<double> y = drawn(features, points, truth, rng);
+  const KernelParameters fitted = fit(features, points, y, default_parameters(features)).parameters;
+  EXPECT_NEAR(fitted.shears[0], -0.7, 0.1);
+  EXPECT_NEAR(std::log(fitted.lengths[1]), std::log(0.2), 0.4);
+}
+
+TEST(Fit, HasNoShearsWhereTheAxesAreThoseOfTheFunction) {
+  const Space space = cube(4);
+  const Features features(space);
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    Rng rng(seed);
+    const Points points = random_points(space, features, 60, rng);
+    KernelParameters truth = default_parameters(features);
+    truth.lengths = {0.3, 0.5, 1, 2};
+    const std::vector<double> y = drawn(features, points, truth, rng);
+    for (const KernelParameters& start :
+         {default_parameters(features), random_parameters(features, rng)})
+      EXPECT_FALSE(has_shears(fit(features, points, y, start).parameters)) << "seed " << seed;
+  }
+}
+
 TEST(Fit, TellsACategoryThatMattersFromOneThatDoesNot) {
   const Space space = SpaceBuilder()
                           .add_float("x", 0, 1)
@@ -226,20 +267,20 @@ TEST(Fit, FindsAMaximum) {
             log_posterior_of(features, points, y, default_parameters(features)));
 }
 
-TEST(Fit, IsNeverWorseThanItsStarts) {
+TEST(Fit, IsNeverWorseThanItsStart) {
   const Space space = cube(3);
   const Features features(space);
   Rng rng(7);
   const Points points = random_points(space, features, 30, rng);
   const std::vector<double> y = random_normals(30, rng);
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
-    const KernelParameters one = random_parameters(features, rng),
-                           other = random_parameters(features, rng);
-    const FitResult fitted =
-        fit(features, points, y, one, {.max_evaluations = 6, .other_starts = {other}});
-    EXPECT_GE(fitted.log_posterior, log_posterior_of(features, points, y, one));
-    EXPECT_GE(fitted.log_posterior, log_posterior_of(features, points, y, other));
-    EXPECT_LE(fitted.evaluations, 6);
+    KernelParameters start = random_parameters(features, rng);
+    for (const bool is_sheared : {true, false}) {
+      if (!is_sheared) start.shears.assign(features.shears(), 0);
+      const FitResult fitted = fit(features, points, y, start, {.max_evaluations = 6});
+      EXPECT_GE(fitted.log_posterior, log_posterior_of(features, points, y, start));
+      EXPECT_LE(fitted.evaluations, 6);
+    }
   }
 }
 
@@ -304,10 +345,10 @@ TEST(SteppedFit, EndsWhereFitDoesWhateverTheSteps) {
   Rng rng(12);
   const Points points = random_points(space, features, 30, rng);
   const std::vector<double> y = random_normals(30, rng);
-  const FitSettings settings{.other_starts = {random_parameters(features, rng)}};
-  const FitResult whole = fit(features, points, y, default_parameters(features), settings);
+  const KernelParameters start = random_parameters(features, rng);
+  const FitResult whole = fit(features, points, y, start);
   for (int evaluations : {1, 4, 1000}) {
-    SteppedFit stepped(features, points, y, default_parameters(features), settings);
+    SteppedFit stepped(features, points, y, start);
     int steps = 1;
     while (!stepped.advance(evaluations)) ++steps;
     EXPECT_EQ(stepped.result().parameters, whole.parameters);

@@ -69,6 +69,7 @@ inline KernelParameters random_parameters(const Features& features, Rng& rng) {
   KernelParameters parameters = default_parameters(features);
   for (double& length : parameters.lengths) length = std::exp(rng.uniform(-1.5, 1));
   for (double& penalty : parameters.penalties) penalty = std::exp(rng.uniform(-2, 1));
+  for (double& shear : parameters.shears) shear = rng.uniform(-2, 2);
   for (double* variance : {&parameters.numbers, &parameters.graphs, &parameters.both})
     *variance *= std::exp(rng.uniform(-1, 1));
   parameters.noise = std::exp(rng.uniform(-6, -2));

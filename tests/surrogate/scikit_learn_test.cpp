@@ -50,6 +50,7 @@ LazyGp process() {
   const Features features(cube(3));
   LazyGp gp(features, {.lengths = {0.3, 0.8, 2.5},
                        .penalties = {},
+                       .shears = {0, 0, 0},
                        .numbers = 1.7,
                        .graphs = 0,
                        .both = 0,
