@@ -73,6 +73,14 @@ double sphere(Points x) {
   return std::inner_product(x.begin(), x.end(), x.begin(), 0.0);
 }
 
+// Condition number 10,000.
+double ellipsoid(Points x) {
+  double sum = 0;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    sum += std::pow(1e4, static_cast<double>(i) / static_cast<double>(x.size() - 1)) * square(x[i]);
+  return sum;
+}
+
 // Dixon and Szego, 1978, with ten wells.
 double shekel(Points x) {
   constexpr double kCentre[10][4] = {{4, 4, 4, 4}, {1, 1, 1, 1},    {8, 8, 8, 8}, {6, 6, 6, 6},
@@ -109,6 +117,7 @@ constexpr std::array kBaseFunctions = {
     BaseFunction{"rosenbrock", rosenbrock, [](std::size_t d) { return all(d, 1); }, 0},
     BaseFunction{"rastrigin", rastrigin, [](std::size_t d) { return all(d, 0); }, 0},
     BaseFunction{"sphere", sphere, [](std::size_t d) { return all(d, 0); }, 0},
+    BaseFunction{"ellipsoid", ellipsoid, [](std::size_t d) { return all(d, 0); }, 0},
     BaseFunction{"shekel", shekel,
                  [](std::size_t) {
                    return Point{4.00074653159, 4.00059293414, 3.99966339804, 3.99950980059};

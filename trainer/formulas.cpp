@@ -297,6 +297,7 @@ constexpr std::array kFormulas = {
     Formula{"rosenbrock", make_transformed},
     Formula{"rastrigin", make_transformed},
     Formula{"sphere", make_transformed},
+    Formula{"ellipsoid", make_transformed},
     Formula{"shekel", make_transformed},
     Formula{"gallagher", make_gallagher},
     Formula{"mixed", [](const FunctionConfig&) { return of(mixed); }},

@@ -74,6 +74,7 @@ TEST(FunctionStudy, EachFunctionHasItsBoxAndMetrics) {
       {"ackley", "x0 x1", "-5 to 10", "-5 to 10", "value"},
       {"ackley, dimensions: 1, irrelevant: 2", "x0 x1 x2", "-5 to 10", "0 to 1", "value"},
       {"rosenbrock", "x0 x1", "-5 to 10", "-5 to 10", "value"},
+      {"ellipsoid", "x0 x1", "-5 to 5", "-5 to 5", "value"},
       {"rastrigin", "x0 x1", "-5.12 to 5.12", "-5.12 to 5.12", "value"},
       {"sphere, dimensions: 3", "x0 x1 x2", "-5 to 5", "-5 to 5", "value"},
       {"shekel, noise: 0.5", "x0 x1 x2 x3", "0 to 10", "0 to 10", "value"},

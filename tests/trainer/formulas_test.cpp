@@ -39,6 +39,7 @@ const std::vector<std::string> kMoved = {"branin",
                                          "rosenbrock",
                                          "rosenbrock, dimensions: 4",
                                          "rastrigin, dimensions: 3",
+                                         "ellipsoid, dimensions: 3",
                                          "sphere, dimensions: 3",
                                          "shekel"};
 
@@ -70,6 +71,8 @@ TEST(Formulas, HaveTheirKnownValues) {
       {"rosenbrock, dimensions: 3", {1, 1, 1}, {0}},
       {"rosenbrock, dimensions: 3", {0, 0, 0}, {2}},
       {"rosenbrock", {-1.2, 1}, {24.2}},
+      {"ellipsoid, dimensions: 3", {0, 0, 0}, {0}},
+      {"ellipsoid, dimensions: 3", {1, 2, 3}, {1 + 400 + 90000}},
       {"rastrigin, dimensions: 3", {0, 0, 0}, {0}},
       {"rastrigin", {1, 2}, {5}},
       {"rastrigin", {0.5, 0}, {20.25}},
