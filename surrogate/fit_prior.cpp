@@ -117,6 +117,10 @@ Bounds bounds_of(const ParameterList& list, double least_noise) {
   return bounds;
 }
 
+double shear_charge(std::size_t observations) {
+  return std::log(static_cast<double>(observations)) / 2;
+}
+
 double log_prior(const KernelParameters& parameters, const ParameterList& list,
                  std::size_t observations, std::span<double> gradient) {
   const std::size_t dimension = list.lengths + list.penalties;
@@ -130,7 +134,7 @@ double log_prior(const KernelParameters& parameters, const ParameterList& list,
   for (std::size_t i = 0; i < list.penalties; ++i)
     add(penalty_prior(parameters.penalties[i], dimension), list.lengths + i);
   if (has_shears(parameters)) {
-    const double charge = std::log(static_cast<double>(observations)) / 2;
+    const double charge = shear_charge(observations);
     for (std::size_t i = 0; i < list.shears; ++i)
       add(shear_prior(parameters.shears[i], charge), list.shear() + i);
   }

@@ -47,6 +47,8 @@ struct Bounds {
 };
 Bounds bounds_of(const ParameterList& list, double least_noise);
 
+double shear_charge(std::size_t observations);  // what a prior with shears charges each
+
 // Returns the logarithm of the prior of a fit to so many observations; adds its gradient by the
 // coordinates to `gradient`, unless that is empty.
 double log_prior(const KernelParameters& parameters, const ParameterList& list,

@@ -29,10 +29,13 @@ void Metric::visit_differences(const Point& x, const Points& points, std::size_t
     const std::span<const double> values = points.numbers(column).subspan(first, count);
     return Eigen::Map<const Eigen::ArrayXd>(values.data(), to_index(count)) - x.numbers[column];
   };
-  Eigen::ArrayXd difference(to_index(count));
   auto shear = shears_.begin();
   for (std::size_t column = 0; column < scales_.size(); ++column) {
-    difference = from_x(column);
+    if (shear == shears_.end() || shear->row != column) {
+      visit(column, from_x(column));
+      continue;
+    }
+    Eigen::ArrayXd difference = from_x(column);
     for (; shear != shears_.end() && shear->row == column; ++shear)
       difference += shear->factor * from_x(shear->column);
     visit(column, difference);

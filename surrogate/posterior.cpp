@@ -53,8 +53,6 @@ PosteriorDensity::PosteriorDensity(const Features& features, const Points& point
   y_ = Eigen::Map<const Eigen::VectorXd>(y.data(), n);
   for (Eigen::ArrayXXd* matrix : {&matern_, &slope_}) matrix->resize(n, n);
   matrix_.resize(n, n);
-  for (Eigen::MatrixXd* matrix : {&differences_, &weighted_})
-    matrix->resize(n, to_index(sheared_.size()));
   for (Eigen::ArrayXd* column : {&squares_, &root_, &penalty_, &weights_, &inner_})
     column->resize(n);
 }
@@ -138,6 +136,7 @@ double PosteriorDensity::likelihood(const KernelParameters& now) {
 // and half the trace. REQUIRES: matrix_ is K^-1.
 void PosteriorDensity::add_gradient(const KernelParameters& now, std::span<double> gradient) {
   for (Index j = 0; j + 1 < y_.size(); ++j) add_column_gradient(j, now, gradient);
+  if (has_shears(now)) add_shear_gradient(now, gradient);
   const double trace = 0.5 * (alpha_.squaredNorm() - matrix_.diagonal().sum());
   const std::size_t variance = list_.variance();
   gradient[variance] += now.numbers * trace;
@@ -176,21 +175,24 @@ void PosteriorDensity::add_column_gradient(Index j, const KernelParameters& now,
     const auto column = scaled_.col(to_index(k));
     gradient[length_of_[k]] += (weights * (column.tail(n) - column[j]).square()).sum();
   }
-  if (has_shears(now)) add_shear_gradient(j, now, gradient);
+  slope_.col(j).tail(n) = weights;
 }
 
-// Adds rows below j, of the weights that add_column_gradient() leaves.
-void PosteriorDensity::add_shear_gradient(Index j, const KernelParameters& now,
-                                          std::span<double> gradient) {
-  const Index n = y_.size() - j - 1, columns = to_index(sheared_.size());
-  auto differences = differences_.topRows(n), weighted = weighted_.topRows(n);
+// With the weights w of all pairs that add_column_gradient() leaves in slope_,
+//
+//   sum_(i < j) w_ij (z_i - z_j) (x_i - x_j)^T = Z^T (diag(W 1) - W) X
+void PosteriorDensity::add_shear_gradient(const KernelParameters& now, std::span<double> gradient) {
+  const Index columns = to_index(sheared_.size());
+  Eigen::MatrixXd z(y_.size(), columns), x(y_.size(), columns);
   for (Index k = 0; k < columns; ++k) {
-    const Index at = to_index(sheared_[static_cast<std::size_t>(k)]);
-    const double length = now.lengths[length_of_[sheared_[static_cast<std::size_t>(k)]]];
-    differences.col(k) = numbers_.col(at).tail(n) - numbers_(j, at);
-    weighted.col(k) = weights_.head(n) * (scaled_.col(at).tail(n) - scaled_(j, at)) / length;
+    const std::size_t at = sheared_[static_cast<std::size_t>(k)];
+    z.col(k) = scaled_.col(to_index(at)) / now.lengths[length_of_[at]];
+    x.col(k) = numbers_.col(to_index(at));
   }
-  const Eigen::MatrixXd products = weighted.transpose() * differences;
+  slope_.matrix().diagonal().setZero();
+  const auto weights = slope_.matrix().selfadjointView<Eigen::Lower>();
+  const Eigen::VectorXd sums = weights * Eigen::VectorXd::Ones(y_.size());
+  const Eigen::MatrixXd products = z.transpose() * (sums.asDiagonal() * x - weights * x);
   std::size_t position = list_.shear();
   for (Index row = 1; row < columns; ++row) {
     for (Index column = 0; column < row; ++column) gradient[position++] -= products(row, column);

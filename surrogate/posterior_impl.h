@@ -1,8 +1,8 @@
 #pragma once
 
 // PosteriorDensity: the logarithm of the posterior density of a kernel's parameters, and its
-// gradient, many times for the same observations. All memory is held from the start: 3 n^2
-// doubles, with graphs 4 n^2 more. Private to this folder. Not thread-safe.
+// gradient, many times for the same observations. All memory of size n^2 is held from the start: 3
+// n^2 doubles, with graphs 4 n^2 more. Private to this folder. Not thread-safe.
 //
 // With alpha = K^-1 (y - m) and W = alpha alpha^T - K^-1, the gradient of the likelihood is
 //
@@ -44,7 +44,7 @@ class PosteriorDensity {
   double likelihood(const KernelParameters& now);
   void add_gradient(const KernelParameters& now, std::span<double> gradient);
   void add_column_gradient(Eigen::Index j, const KernelParameters& now, std::span<double> gradient);
-  void add_shear_gradient(Eigen::Index j, const KernelParameters& now, std::span<double> gradient);
+  void add_shear_gradient(const KernelParameters& now, std::span<double> gradient);
 
   ParameterList list_;
   std::vector<std::size_t> length_of_, sheared_;
@@ -56,7 +56,6 @@ class PosteriorDensity {
   // The buffers of one evaluation; of the matrices only the lower triangles are used.
   Eigen::MatrixXd matrix_;                                     // K, then L, then K^-1
   Eigen::ArrayXXd matern_, slope_;                             // k_hp, -2 dk_hp / d(r^2)
-  Eigen::MatrixXd differences_, weighted_;                     // of sheared columns, of one column
   Eigen::VectorXd alpha_, ones_;                               // K^-1 (y - m), L^-1 1
   Eigen::ArrayXd squares_, root_, penalty_, weights_, inner_;  // of one column
 };
