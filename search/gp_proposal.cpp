@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <optional>
 
 #include "core/hash.h"
@@ -18,6 +17,8 @@ namespace {
 constexpr std::size_t kStarts = 20;        // candidates from which climbs start or one is proposed
 constexpr std::size_t kPromising = 300;    // candidates whose chance of failure is computed
 constexpr double kFailureLength = 0.1;     // longest length scale / root of the dimension
+constexpr double kSameTrial = 0.02;        // a repeat fails or not as before, but for 1 in 50
+constexpr double kUnlikely = 1e6;          // below every logarithm of an acquisition
 constexpr std::size_t kMostSampled = 300;  // candidates of a Thompson sample
 
 // Returns the kernel for failures: that of the values with shorter length scales, as the boundary
@@ -55,9 +56,10 @@ class Proposal {
  private:
   Genome best_after_climbing(std::vector<Scored> scored) {
     std::ranges::stable_sort(scored, std::greater<>(), &Scored::value);
+    is_careful_ = in_.failed.size() > 0 && rng_.chance(0.5);
     if (in_.failed.size() > 0) {
       scored.resize(std::min(scored.size(), kPromising));
-      for (Scored& each : scored) each.value += log_feasible(each.genome);
+      for (Scored& each : scored) each.value += worth_of_success(each.genome);
       std::ranges::stable_sort(scored, std::greater<>(), &Scored::value);
     }
     std::vector<Scored> starts = distinct(scored);
@@ -65,7 +67,7 @@ class Proposal {
     const std::size_t climbs = std::min(climb.affordable(), starts.size());
     for (std::size_t i = 0; i < climbs; ++i) {
       starts.push_back(climb(starts[i]));
-      starts.back().value += log_feasible(starts.back().genome);
+      starts.back().value += worth_of_success(starts.back().genome);
     }
     std::ranges::stable_sort(starts, std::greater<>(), &Scored::value);
     for (const Scored& each : starts) {
@@ -116,18 +118,32 @@ class Proposal {
     return genome;
   }
 
+  // Returns what the chance of success adds to the logarithm of an acquisition. Where the best lies
+  // among failures, their expected improvement exceeds that of all others whatever the chance, so a
+  // careful proposal is of a candidate that fails less often than not, if there is one.
+  double worth_of_success(const Genome& genome) const {
+    const double log = log_feasible(genome);
+    return is_careful_ && log < std::log(0.5) ? log - kUnlikely : log;
+  }
+
   // Returns the logarithm of the chance that a trial does not fail: the share of told trials that
-  // did not, each weighted by its correlation with this one, plus one imagined success.
+  // did not, weighted by c / (1 - c) where c is the correlation with this one (as Shepard, 1968,
+  // weighs by distance), plus one imagined success.
   double log_feasible(const Genome& genome) const {
     if (in_.failed.size() == 0) return 0;
     const Point x = in_.features.of(genome);
-    const auto likeness = [&](const Points& points) {
-      std::vector<double> k(points.size());
+    const auto likeness = [&](const Points& points, std::size_t count) {
+      std::vector<double> k(count);
       likeness_.row(x, points, k);
-      return std::accumulate(k.begin(), k.end(), 0.0) / likeness_.variance();
+      double sum = 0;
+      for (double covariance : k) {
+        const double c = covariance / likeness_.variance();
+        sum += c / (1 - c + kSameTrial);
+      }
+      return sum;
     };
-    const double measured = 1 + likeness(process_.points());
-    return std::log(measured / (measured + likeness(in_.failed)));
+    const double measured = 1 + likeness(process_.points(), process_.measured());
+    return std::log(measured / (measured + likeness(in_.failed, in_.failed.size())));
   }
 
   // Returns the best of the list that are not taken, each once.
@@ -145,7 +161,8 @@ class Proposal {
   const ProposalInput& in_;
   const LazyGp& process_;  // of the first objective
   const GpScorer scorer_;
-  const Kernel likeness_;  // the correlation of trials' failures
+  const Kernel likeness_;    // the correlation of trials' failures
+  bool is_careful_ = false;  // the present proposal
   Rng rng_;
   std::optional<GpRegion> region_;
 };

@@ -48,6 +48,7 @@ class LazyGp {
   const Points& points() const { return points_; }  // of the rows
   std::size_t observations() const { return entries_.size(); }
   std::size_t rows() const { return points_.size(); }
+  std::size_t measured() const { return measured_; }       // rows before the fantasies
   double mean() const;                                     // m
   std::span<const double> outcomes() const { return y_; }  // of the rows
   std::size_t row_of(std::size_t observation) const { return entries_[observation].row; }

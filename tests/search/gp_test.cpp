@@ -116,19 +116,29 @@ TEST(Gp, KeepsAwayFromWhatIsBeingMeasured) {
   EXPECT_GT(distance(running, informed), 0.1);
 }
 
+// The minimum is among the trials that fail; over the others it is 0.01.
 TEST(Gp, FindsTheBestThatDoesNotFail) {
-  const auto searcher = gp(square());
-  double best = 1;
-  for (TrialId id = 0; id < 60; ++id) {
-    const Trial trial = searcher->ask(id, 1).at(0);
-    if (trial.genome.number("x") < 0.4) {  // the minimum is among these
-      searcher->tell(trial, Failed{.cause = Cause::kDiverged});
-      continue;
+  std::vector<double> bests;
+  int failed = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const auto searcher =
+        make_searcher("gp", square(), {.seed = seed, .objectives = {minimize("loss")}}).value();
+    double best = 1;
+    for (TrialId id = 0; id < 60; ++id) {
+      const Trial trial = searcher->ask(id, 1).at(0);
+      if (trial.genome.number("x") < 0.4) {
+        searcher->tell(trial, Failed{.cause = Cause::kDiverged});
+        ++failed;
+        continue;
+      }
+      best = std::min(best, bowl(trial.genome));
+      searcher->tell(trial, Measured{.values = {bowl(trial.genome)}});
     }
-    best = std::min(best, bowl(trial.genome));
-    searcher->tell(trial, Measured{.values = {bowl(trial.genome)}});
+    bests.push_back(best);
   }
-  EXPECT_LT(best, 0.0125);  // the minimum over trials that do not fail is 0.01
+  std::ranges::sort(bests);
+  EXPECT_LT(bests[14], 0.025);  // 0.04 where failures do not count
+  EXPECT_LT(failed, 20 * 45);   // 51 of 60 there
 }
 
 TEST(Gp, CoversAFrontOfTwoObjectives) {
