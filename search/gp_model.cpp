@@ -42,6 +42,23 @@ std::vector<double> residuals(const Observed& observed, std::size_t output, cons
   return y;
 }
 
+std::vector<OutcomeTransform> transforms_for(const Observed& observed, std::size_t output) {
+  const std::vector<double>& outcomes = observed.outcomes[output];
+  if (output >= observed.first_constraint()) return {OutcomeTransform::fitted_to_bound(outcomes)};
+  if (output >= observed.objectives) return {OutcomeTransform()};
+  std::vector<OutcomeTransform> transforms = {OutcomeTransform::fitted(outcomes)};
+  if (observed.sources == 0)
+    transforms.push_back(OutcomeTransform::fitted(outcomes, OutcomeTransform::Origin::kLeast));
+  return transforms;
+}
+
+double log_evidence(const Observed& observed, std::size_t output, const OutcomeTransform& transform,
+                    double log_posterior, std::span<const std::size_t> chosen) {
+  std::vector<double> outcomes;
+  for (std::size_t i : chosen) outcomes.push_back(observed.outcomes[output][i]);
+  return log_posterior + transform.log_slopes(outcomes);
+}
+
 LazyGp process_of(const Features& features, const Observed& observed, const ModelFit& fit,
                   std::size_t output, const Points& candidates) {
   const OutputFit& of_output = fit.outputs[output];

@@ -37,6 +37,14 @@ struct OutputFit {
   std::vector<double> weights;  // of the sources' predictions; empty: there are no sources
 };
 
+// Returns the transforms that a fit chooses from by the evidence. Those of a constraint keep its
+// bound at 0. Where there are sources, whose weights depend on the transform, there is one.
+std::vector<OutcomeTransform> transforms_for(const Observed& observed, std::size_t output);
+
+// Returns the logarithm of the evidence for a fit to some observations.
+double log_evidence(const Observed& observed, std::size_t output, const OutcomeTransform& transform,
+                    double log_posterior, std::span<const std::size_t> chosen);
+
 // ModelFit: the result of a refit.
 struct ModelFit {
   std::vector<OutputFit> outputs;

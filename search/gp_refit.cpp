@@ -40,7 +40,9 @@ bool SteppedRefit::advance(double work) {
   const double whole = work;
   std::vector<OutputFit>& fitted = result_.fit.outputs;
   while (fitted.size() < in_.before.size()) {
-    if (work <= 0 || !advance_fit(work)) return false;
+    do {
+      if (work <= 0 || !advance_fit(work)) return false;
+    } while (!candidates_.empty());
     fitted.push_back(std::move(output_));
   }
   const double n = static_cast<double>(result_.fit.members.size());
@@ -54,8 +56,8 @@ bool SteppedRefit::advance(double work) {
   return true;
 }
 
-// Goes on with the fit of the next output, and takes what it costs from `work`. Returns true at its
-// end.
+// Goes on with a fit of the next output, with the next transform, and takes what it costs from
+// `work`. Returns true at its end. The next transform's fit begins where it ended.
 bool SteppedRefit::advance_fit(double& work) {
   if (!stepped_) begin_fit();
   const double most = std::clamp(work / evaluation_work_, 1.0, kMostEvaluations);
@@ -63,33 +65,47 @@ bool SteppedRefit::advance_fit(double& work) {
   const FitResult now = stepped_->result();
   work -= (now.evaluations - std::exchange(evaluations_, now.evaluations)) * evaluation_work_;
   if (!has_ended) return false;
-  output_.kernel = now.parameters;
   stepped_.reset();
+  OutputFit& tried = candidates_.front();
+  tried.kernel = now.parameters;
+  const double evidence = log_evidence(in_.observed, result_.fit.outputs.size(), tried.transform,
+                                       now.log_posterior, chosen_);
+  if (!(evidence <= evidence_)) {
+    evidence_ = evidence;
+    output_ = std::move(tried);
+  }
+  candidates_.erase(candidates_.begin());
+  if (!candidates_.empty()) candidates_.front().kernel = now.parameters;
   return true;
 }
 
 void SteppedRefit::begin_fit() {
   const std::size_t output = result_.fit.outputs.size();
   const Observed& observed = in_.observed;
-  const std::vector<double>& outcomes = observed.outcomes[output];
-  const KernelParameters& before = in_.before[output].kernel;
-  const Rng rng = in_.rng.split(output);
-  output_ = {.kernel = before, .transform = {}, .weights = {}};
-  if (output < observed.objectives) output_.transform = OutcomeTransform::fitted(outcomes);
-  if (output < observed.objectives && observed.sources > 0) {
-    std::vector<double> y;
-    for (double outcome : outcomes) y.push_back(output_.transform(outcome));
-    output_.weights =
-        source_weights(y, observed.means[output], observed.sources, rng.split(hash64("weights")));
-  }
-  if (output >= observed.first_constraint())
-    output_.transform = OutcomeTransform::fitted_to_bound(outcomes);
-  const std::vector<std::size_t> chosen = observed.chosen_for_fit(output, kMostFitted, rng);
-  stepped_.emplace(*in_.features, points_of(*in_.features, observed.points, chosen),
-                   residuals(observed, output, output_, chosen), before);
-  const double n = static_cast<double>(chosen.size());
+  if (candidates_.empty()) begin_output();
+  const OutputFit& candidate = candidates_.front();
+  stepped_.emplace(*in_.features, points_of(*in_.features, observed.points, chosen_),
+                   residuals(observed, output, candidate, chosen_), candidate.kernel);
+  const double n = static_cast<double>(chosen_.size());
   evaluation_work_ = n * n * n;
   evaluations_ = 0;
+}
+
+void SteppedRefit::begin_output() {
+  const std::size_t output = result_.fit.outputs.size();
+  const Observed& observed = in_.observed;
+  const std::vector<double>& outcomes = observed.outcomes[output];
+  const Rng rng = in_.rng.split(output);
+  chosen_ = observed.chosen_for_fit(output, kMostFitted, rng);
+  evidence_ = -std::numeric_limits<double>::infinity();
+  for (const OutcomeTransform& transform : transforms_for(observed, output))
+    candidates_.push_back(
+        {.kernel = in_.before[output].kernel, .transform = transform, .weights = {}});
+  if (output >= observed.objectives || observed.sources == 0) return;
+  std::vector<double> y;
+  for (double outcome : outcomes) y.push_back(candidates_.front().transform(outcome));
+  candidates_.front().weights =
+      source_weights(y, observed.means[output], observed.sources, rng.split(hash64("weights")));
 }
 
 namespace {

@@ -52,9 +52,13 @@ class SteppedRefit {
  private:
   bool advance_fit(double& work);
   void begin_fit();
+  void begin_output();
 
   RefitInput in_;
-  OutputFit output_;  // of the fit that goes on
+  std::vector<std::size_t> chosen_;    // observations that the fits of an output use
+  std::vector<OutputFit> candidates_;  // of these fits, one for each transform; the first goes on
+  OutputFit output_;                   // the best of those that ended
+  double evidence_ = 0;                // for it
   std::optional<SteppedFit> stepped_;
   double evaluation_work_ = 0;
   int evaluations_ = 0;  // of the fit that goes on

@@ -63,13 +63,20 @@ void GpRestartModels::learn(const ProposalInput& input) {
   OutputFit objective = input.model.fits().front();
   objective.weights.clear();
   if (observed.size() > 1) {
-    objective.transform = OutcomeTransform::fitted(observed.outcomes.front());
     const std::vector<std::size_t> chosen =
         observed.chosen_for_fit(0, kMostRestartFitted, Rng(observed.size()));
-    objective.kernel =
-        fit(input.features, points_of(input.features, observed.points, chosen),
-            residuals(observed, 0, objective, chosen), default_parameters(input.features))
-            .parameters;
+    double most = -std::numeric_limits<double>::infinity();
+    for (const OutcomeTransform& transform : transforms_for(observed, 0)) {
+      OutputFit tried{.kernel = {}, .transform = transform, .weights = {}};
+      const FitResult fitted =
+          fit(input.features, points_of(input.features, observed.points, chosen),
+              residuals(observed, 0, tried, chosen), default_parameters(input.features));
+      const double evidence = log_evidence(observed, 0, transform, fitted.log_posterior, chosen);
+      if (evidence <= most) continue;
+      most = evidence;
+      tried.kernel = fitted.parameters;
+      objective = std::move(tried);
+    }
   }
   fitted_ = {.observations = known, .leader = leader, .objective = std::move(objective)};
 }

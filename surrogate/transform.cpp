@@ -3,7 +3,7 @@
 // than the difference.
 //
 //   v = min(outcome, highest)               winsorised on the bad side alone
-//   x = (v - centre) / scale                mean 0, variance 1
+//   x = (v - centre) / scale                mean 0, variance 1; or least 0, median 1
 //   f = ((1 + x)^lambda - 1) / lambda             where x >= 0, log(1 + x) for lambda = 0
 //     = -((1 - x)^(2 - lambda) - 1) / (2 - lambda)  where x < 0, -log(1 - x) for lambda = 2
 //   y = (f - mean) / deviation              mean 0, variance 1 again
@@ -115,7 +115,7 @@ std::vector<double> sorted_finite(std::span<const double> outcomes) {
 
 }  // namespace
 
-OutcomeTransform OutcomeTransform::fitted(std::span<const double> outcomes) {
+OutcomeTransform OutcomeTransform::fitted(std::span<const double> outcomes, Origin origin) {
   std::vector<double> values = sorted_finite(outcomes);
   OutcomeTransform transform;
   if (values.empty()) return transform;
@@ -124,6 +124,11 @@ OutcomeTransform OutcomeTransform::fitted(std::span<const double> outcomes) {
   const Moments before = moments_of(values);
   transform.centre_ = before.mean;
   transform.scale_ = before.deviation;
+  const double half = values[(values.size() - 1) / 2] - values.front();
+  if (origin == Origin::kLeast && half > kSmallest) {
+    transform.centre_ = values.front();
+    transform.scale_ = half;
+  }
   for (double& value : values) value = transform.standardised(value);
   if (values.size() >= kLeastForPower && values.front() < values.back())
     transform.lambda_ = likeliest_lambda(values);
@@ -145,6 +150,18 @@ OutcomeTransform OutcomeTransform::fitted_to_bound(std::span<const double> outco
   transform.centre_ = moments.mean;
   transform.scale_ = moments.deviation;
   return transform;
+}
+
+double OutcomeTransform::log_slopes(std::span<const double> outcomes) const {
+  if (scale_ == 0) return 0;
+  double sum = 0;
+  for (double outcome : outcomes) {
+    if (!(outcome > -kLargest && outcome < highest_)) continue;
+    const double x = standardised(outcome);
+    sum += (lambda_ - 1) * std::copysign(std::log1p(std::abs(x)), x) - std::log(scale_) -
+           std::log(deviation_);
+  }
+  return sum;
 }
 
 double OutcomeTransform::standardised(double outcome) const {

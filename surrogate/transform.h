@@ -16,8 +16,18 @@ class OutcomeTransform {
  public:
   OutcomeTransform() = default;  // changes nothing that is finite; the rest becomes 0
 
+  // Origin: the outcome from which the power transform counts, and its unit. kMean: the mean, in
+  // deviations. kLeast: the least, in distances of the median from it, so that the better half is
+  // told apart however bad the worst are.
+  enum class Origin { kMean, kLeast };
+
   // Fits the transform to outcomes, ignoring NaN and infinities. O(n log n), about 20 powers each.
-  static OutcomeTransform fitted(std::span<const double> outcomes);
+  static OutcomeTransform fitted(std::span<const double> outcomes, Origin origin = Origin::kMean);
+
+  // Returns the sum of the logarithms of the transform's slope at the outcomes that it tells apart.
+  // With it the likelihoods of transformed outcomes compare transforms (Snelson, Rasmussen and
+  // Ghahramani, 2004, "Warped Gaussian Processes", NIPS).
+  double log_slopes(std::span<const double> outcomes) const;
 
   // Fits a linear transform to what is 0 at a bound, so that values on both sides of it differ: a
   // value that is no further above 0 than the range of most is no outlier. O(n log n).

@@ -1,6 +1,7 @@
 // Tests of the searcher `gp` with many observations and many pending trials: its limits, and that a
 // replay restores it.
 
+#include <cmath>
 #include <set>
 #include <vector>
 
@@ -153,6 +154,27 @@ TEST(GpRefits, ASmallRefitEndsWithTheTellThatItIsDueAt) {
   GpRefits refits("gp", usual, Rng(1));
   refits.advance(told.model);
   EXPECT_EQ(told.model.fitted_at(), 20u);
+}
+
+// Of the exponential of a smooth function the logarithm above the least is smooth; of the negative
+// one that of what is below the mean.
+TEST(GpRefits, ChooseTheTransformThatMakesTheFunctionSmooth) {
+  using Origin = OutcomeTransform::Origin;
+  for (const Origin origin : {Origin::kMean, Origin::kLeast}) {
+    const auto features = std::make_shared<const Features>(square());
+    GpModel model(features, 1, 1, features->empty_points());
+    std::vector<double> outcomes;
+    for (const Trial& trial : random_trials(square(), 0, 60)) {
+      const double smooth = std::sin(5 * value_of(trial.genome));
+      outcomes.push_back(origin == Origin::kMean ? -std::exp(-6 * smooth) : std::exp(6 * smooth));
+      model.append(features->of(trial.genome), std::vector{outcomes.back()});
+    }
+    const GpOptions usual = options();
+    GpRefits refits("gp", usual, Rng(1));
+    while (model.fitted_at() == 0) refits.advance(model);
+    EXPECT_EQ(model.fits()[0].transform.to_numbers(),
+              OutcomeTransform::fitted(outcomes, origin).to_numbers());
+  }
 }
 
 TEST(GpRefits, ALargeRefitTakesSomeTellsAndKnowsWhatWasToldBeforeIt) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -58,6 +59,47 @@ TEST(OutcomeTransform, TakesTheSkewOut) {
   const double skew_before = central_moment(before, 3) / std::pow(central_moment(before, 2), 1.5);
   EXPECT_GT(skew_before, 3);
   EXPECT_LT(std::abs(central_moment(after, 3)), 1);
+}
+
+// The worst outcomes are 10,000 times as far from the best as the median is.
+std::vector<double> losses_of_a_wide_range() {
+  std::vector<double> values;
+  for (int i = 0; i < 60; ++i) values.push_back(5 + std::exp2(i / 4.0));
+  return values;
+}
+
+TEST(OutcomeTransform, FromTheLeastTellsTheBetterHalfApart) {
+  const std::vector<double> outcomes = losses_of_a_wide_range();
+  const auto spread_of_best = [&](OutcomeTransform::Origin origin) {
+    const OutcomeTransform transform = OutcomeTransform::fitted(outcomes, origin);
+    return transform(outcomes[15]) - transform(outcomes[0]);
+  };
+  EXPECT_GT(spread_of_best(OutcomeTransform::Origin::kLeast),
+            5 * spread_of_best(OutcomeTransform::Origin::kMean));
+}
+
+TEST(OutcomeTransform, StandardisesFromTheLeastToo) {
+  std::vector<double> values;
+  const std::vector<double> outcomes = losses(100);
+  const auto transform = OutcomeTransform::fitted(outcomes, OutcomeTransform::Origin::kLeast);
+  for (double outcome : outcomes) values.push_back(transform(outcome));
+  EXPECT_NEAR(mean(values), 0, 1e-12);
+  EXPECT_NEAR(central_moment(values, 2), 1, 1e-12);
+}
+
+TEST(OutcomeTransform, HasTheSlopesOfDifferences) {
+  const std::vector<double> outcomes = losses_of_a_wide_range();
+  for (const auto origin : {OutcomeTransform::Origin::kMean, OutcomeTransform::Origin::kLeast}) {
+    const OutcomeTransform transform = OutcomeTransform::fitted(outcomes, origin);
+    double expected = 0;
+    for (std::size_t i = 0; i < 50; ++i) {  // the last ones are outliers, or next to them
+      const double step = 1e-5 * outcomes[i];
+      expected +=
+          std::log((transform(outcomes[i] + step) - transform(outcomes[i] - step)) / step / 2);
+    }
+    EXPECT_NEAR(transform.log_slopes(std::span(outcomes).first(50)), expected, 1e-3);
+    EXPECT_EQ(transform.log_slopes(std::vector{1e300, std::numeric_limits<double>::infinity()}), 0);
+  }
 }
 
 // Lambda and values are those of scipy.stats.yeojohnson (1.10.1) for the standardised outcomes.
