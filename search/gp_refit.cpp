@@ -70,7 +70,7 @@ bool SteppedRefit::advance_fit(double& work) {
   tried.kernel = now.parameters;
   const double evidence = log_evidence(in_.observed, result_.fit.outputs.size(), tried.transform,
                                        now.log_posterior, chosen_);
-  if (!(evidence <= evidence_)) {
+  if (evidence > evidence_) {
     evidence_ = evidence;
     output_ = std::move(tried);
   }
@@ -101,11 +101,13 @@ void SteppedRefit::begin_output() {
   for (const OutcomeTransform& transform : transforms_for(observed, output))
     candidates_.push_back(
         {.kernel = in_.before[output].kernel, .transform = transform, .weights = {}});
-  if (output >= observed.objectives || observed.sources == 0) return;
-  std::vector<double> y;
-  for (double outcome : outcomes) y.push_back(candidates_.front().transform(outcome));
-  candidates_.front().weights =
-      source_weights(y, observed.means[output], observed.sources, rng.split(hash64("weights")));
+  if (output < observed.objectives && observed.sources > 0) {
+    std::vector<double> y;
+    for (double outcome : outcomes) y.push_back(candidates_.front().transform(outcome));
+    candidates_.front().weights =
+        source_weights(y, observed.means[output], observed.sources, rng.split(hash64("weights")));
+  }
+  output_ = candidates_.front();
 }
 
 namespace {

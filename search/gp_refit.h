@@ -57,7 +57,7 @@ class SteppedRefit {
   RefitInput in_;
   std::vector<std::size_t> chosen_;    // observations that the fits of an output use
   std::vector<OutputFit> candidates_;  // of these fits, one for each transform; the first goes on
-  OutputFit output_;                   // the best of those that ended
+  OutputFit output_;                   // the best of those that ended, or the kernel before
   double evidence_ = 0;                // for it
   std::optional<SteppedFit> stepped_;
   double evaluation_work_ = 0;

@@ -72,7 +72,7 @@ void GpRestartModels::learn(const ProposalInput& input) {
           fit(input.features, points_of(input.features, observed.points, chosen),
               residuals(observed, 0, tried, chosen), default_parameters(input.features));
       const double evidence = log_evidence(observed, 0, transform, fitted.log_posterior, chosen);
-      if (evidence <= most) continue;
+      if (!(evidence > most)) continue;
       most = evidence;
       tried.kernel = fitted.parameters;
       objective = std::move(tried);

@@ -7,8 +7,8 @@
 namespace detol::inline surrogate {
 namespace {
 
-constexpr double kDoublings = 8;  // of the epochs that count as the whole unit interval
-constexpr std::size_t kMostSheared = 20;
+constexpr double kDoublings = 8;          // of the epochs that count as the whole unit interval
+constexpr std::size_t kMostSheared = 20;  // numbers, which have 190 shears
 
 bool is_number(const Domain& domain) {
   switch (domain.kind) {

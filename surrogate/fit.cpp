@@ -105,9 +105,9 @@ class SteppedFit::Climber {
   // where there are as many shears as observations.
   void climb_with_shears(const KernelParameters& start, int evaluations) {
     if (is_interrupted_ || !may_shear() || evaluations < 1) return;
-    std::vector<double> from = has_shears(start) ? coordinates(start, list()) : best_;
-    if (!has_shears(start)) std::ranges::fill(shears_of(from), kFirstShear);
-    if (has_shears(start)) return climb(from, start.depth, evaluations);
+    if (has_shears(start)) return climb(coordinates(start, list()), start.depth, evaluations);
+    std::vector<double> from = best_;
+    std::ranges::fill(shears_of(from), kFirstShear);
     const double charge =
         shear_charge(density_.observations()) * static_cast<double>(list().shears);
     climb(from, best_depth_, evaluations, best_density_ - (1 - kLeastGain) * charge);

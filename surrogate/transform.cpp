@@ -160,6 +160,7 @@ double OutcomeTransform::log_slopes(std::span<const double> outcomes) const {
     const double x = standardised(outcome);
     sum += (lambda_ - 1) * std::copysign(std::log1p(std::abs(x)), x) - std::log(scale_) -
            std::log(deviation_);
+    if (x < -kFar) sum += x / kFar + 1;  // the logarithm of kFar over the deviations
   }
   return sum;
 }
