@@ -169,7 +169,7 @@ class Driver {
   Result<bool> ask_round(std::vector<Slot>& slots);
   Result<void> refit();
   std::vector<Proposal> propose(const std::vector<Slot>& slots, int count);
-  void note_idle(std::vector<Slot>& slots);
+  void note_waiting(std::vector<Slot>& slots);
   Demand demand_of(const std::vector<Slot>& slots, int wanted) const;
   std::string proposer_of(const Trial& trial) const;
   Result<void> take_over(TrialId trial, const KnownTrial& known);
@@ -260,7 +260,7 @@ class Driver {
   StudyState state_;
   Refitter refitter_;
   Proposals proposals_;
-  std::map<int, double> idle_since_s_;         // of the workers that are free
+  std::map<int, double> waiting_since_s_;      // for a proposal: of the workers that are free
   int group_size_ = 1;                         // of the workers, as seen last
   std::shared_ptr<Refit::Prepared> prepared_;  // data of the refit that is being recorded
   ReportMetrics report_metrics_;

@@ -98,7 +98,7 @@ Result<void> Driver::fill_free_workers() {
   lacked_time_ = false;
   std::vector<Slot> slots = slots_after_commit();
   std::ranges::reverse(slots);  // taken from the back
-  note_idle(slots);
+  note_waiting(slots);
   DETOL_TRY(grant_wishes(slots));
   DETOL_TRY(resume_waiting(slots));
   DETOL_TRY(promote(slots));
@@ -106,6 +106,7 @@ Result<void> Driver::fill_free_workers() {
     DETOL_ASSIGN(more, ask_round(slots));
     look_for_an_end();
   }
+  if (!proposals_.is_at_work()) waiting_since_s_.clear();
   if (lacked_time_ && state_.running() == 0) close_for_budget();
   if (without_memory_ > 0 && state_.running() == 0) close_for_memory(slots);
   const bool may_prepare = slots.empty() && !closing_ && state_.next_id() >= parts_.initial.size();
@@ -113,18 +114,18 @@ Result<void> Driver::fill_free_workers() {
   return {};
 }
 
-// Notes since when each worker is free, and lets those with the least memory, and of these those
-// that have waited longest, be taken first.
-void Driver::note_idle(std::vector<Slot>& slots) {
+// Notes since when each free worker waits for a proposal, and lets those with the least memory, and
+// of these those that have waited longest, be taken first.
+void Driver::note_waiting(std::vector<Slot>& slots) {
   std::map<int, double> since_s;
   for (const Slot& slot : slots) {
-    const auto known = idle_since_s_.find(slot.worker);
-    since_s[slot.worker] = known == idle_since_s_.end() ? parts_.clock.now_s() : known->second;
+    const auto known = waiting_since_s_.find(slot.worker);
+    since_s[slot.worker] = known == waiting_since_s_.end() ? parts_.clock.now_s() : known->second;
   }
-  idle_since_s_ = std::move(since_s);
+  waiting_since_s_ = std::move(since_s);
   if (!slots.empty()) group_size_ = slots.front().group_size;
   std::ranges::stable_sort(slots, std::ranges::greater(), [&](const Slot& slot) {
-    return std::pair(slot.memory, idle_since_s_.at(slot.worker));
+    return std::pair(slot.memory, waiting_since_s_.at(slot.worker));
   });
 }
 
@@ -135,7 +136,7 @@ Demand Driver::demand_of(const std::vector<Slot>& slots, int wanted) const {
   if (used.trials > 0) demand.trial_s = used.device_s / used.trials / group_size_;
   const double late_s = parts_.clock.now_s() - patience_s(demand.trial_s);
   const auto late = std::ranges::count_if(
-      slots, [&](const Slot& slot) { return idle_since_s_.at(slot.worker) <= late_s; });
+      slots, [&](const Slot& slot) { return waiting_since_s_.at(slot.worker) <= late_s; });
   if (demand.workers > 1) demand.late = std::min(wanted, static_cast<int>(late));
   return demand;
 }
@@ -190,10 +191,15 @@ Result<bool> Driver::ask_round(std::vector<Slot>& slots) {
   const std::vector<Proposal> proposals = propose(slots, count);
   exhausted_ = proposals.empty() && state_.running() == 0 && !refitter_.is_at_work() &&
                !proposals_.is_at_work();
+  const std::size_t free = slots.size();
   for (const Proposal& proposal : proposals) {
     DETOL_TRY(consider(proposal, slots));
     if (closing_) return false;
   }
+  // Workers whose proposal is not trained wait anew: the searcher was not late for them.
+  const std::size_t placed = free - slots.size();
+  for (std::size_t i = 0; i < std::min(proposals.size() - placed, slots.size()); ++i)
+    waiting_since_s_.at(slots[slots.size() - 1 - i].worker) = parts_.clock.now_s();
   return !proposals.empty();
 }
 

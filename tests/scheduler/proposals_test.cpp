@@ -223,6 +223,25 @@ TEST(SlowSearcher, KeepsNoWorkerWaitingAndTheStudyResumes) {
   EXPECT_EQ(again.outcomes(), study.outcomes());
 }
 
+// Trial 0 keeps one of two workers; the other is late only if one proposal takes 2 % of a trial.
+TEST(SlowSearcher, IsNotLateWhereItsProposalsAreRefused) {
+  FakeStudy study(2);
+  const auto fallback =
+      make_searcher("random", study.config.space, {.objectives = {minimize("loss")}, .options = {}})
+          .value();
+  study.pool.seconds = [](const message::Train& train, int) { return train.trial == 0 ? 500 : 1; };
+  study.refuses = [](double x) { return x < 0.7; };
+  study.config.algorithm.name = "random";
+  study.budget = "60trials";
+  study.asks = {.asks = Asks::kVirtual, .fallback = fallback.get(), .seconds = [](std::int64_t) {
+                  return 0.03;
+                }};
+  ASSERT_TRUE(study.run());
+  const auto asked = events_of<event::Asked>(study.ledger);
+  EXPECT_GT(asked.size(), 100U);  // three of four are refused
+  EXPECT_EQ(std::ranges::count(asked, kFallback, &event::Asked::proposer), 0);
+}
+
 TEST(SlowSearcher, OfOneWorkerIsWaitedFor) {
   FakeStudy at_once, study;
   ASSERT_TRUE(at_once.run());
