@@ -30,8 +30,7 @@ Json choices_of(const Domain& domain) {
 Json value_of(const ShownTrial& trial, const Domain& domain) {
   const auto found = trial.params.find(domain.name);
   if (found == trial.params.end()) return {};
-  const bool is_range = domain.kind == DomainKind::kFloat || domain.kind == DomainKind::kInt;
-  if (is_range) return found->is_number() ? *found : Json();
+  if (domain.is_numeric()) return found->is_number() ? *found : Json();
   return found->is_string() ? *found : Json(found->dump());
 }
 

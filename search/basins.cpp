@@ -10,16 +10,12 @@ namespace {
 constexpr double kOtherCategory = 0.25;
 
 double squared_difference(const Domain& domain, double a, double b) {
-  if (!is_ordered(domain)) return a == b ? 0 : kOtherCategory;
+  if (!domain.is_ordered()) return a == b ? 0 : kOtherCategory;
   const double difference = domain.position_of(a) - domain.position_of(b);
   return difference * difference;
 }
 
 }  // namespace
-
-bool is_ordered(const Domain& domain) {
-  return domain.ordered || domain.kind == DomainKind::kFloat || domain.kind == DomainKind::kInt;
-}
 
 bool is_within(double radius, const Space& space, const Genome& a, const Genome& b) {
   double sum = 0, count = 0;
@@ -38,7 +34,7 @@ Branches::Branches(const Space& space) : decides_(space.size(), false) {
     if (!domain.when) continue;
     const std::size_t parent = *space.index_of(domain.when->parent);
     const Domain& decision = space.domains()[parent];
-    if (decides_[parent] || is_ordered(decision)) continue;
+    if (decides_[parent] || decision.is_ordered()) continue;
     decides_[parent] = true;
     count_ *= decision.cardinality();
   }

@@ -21,8 +21,6 @@ namespace detol::inline search {
 inline constexpr double kBasinRadius = 0.15;  // within it, the better observation owns the worse
 inline constexpr double kCoreRadius = 0.1;    // within it, a proposal would polish the other's best
 
-bool is_ordered(const Domain& domain);  // the distance of two of its values means something
-
 bool is_within(double radius, const Space& space, const Genome& a, const Genome& b);
 
 // Branches: the unordered choices that decide which others exist, and their combinations.

@@ -9,8 +9,7 @@ namespace {
 
 // Returns true if values between two others make sense.
 bool is_number(const Domain& domain) {
-  return domain.cardinality() > 2 &&
-         (domain.kind == DomainKind::kFloat || domain.kind == DomainKind::kInt || domain.ordered);
+  return domain.is_ordered() && domain.cardinality() > 2;
 }
 
 double code_near(const Domain& domain, double position) {

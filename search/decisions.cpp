@@ -26,8 +26,7 @@ std::vector<std::size_t> parents_first(const Space& space) {
 Decisions::Decisions(Space space, std::size_t bins)
     : space_(std::move(space)), order_(parents_first(space_)) {
   for (const Domain& domain : space_.domains()) {
-    const bool number = domain.kind == DomainKind::kFloat || domain.kind == DomainKind::kInt;
-    ordered_.push_back(number || domain.ordered);
+    ordered_.push_back(domain.is_ordered());
     const double most = ordered_.back() ? static_cast<double>(bins) : domain.cardinality();
     action_counts_.push_back(static_cast<std::size_t>(std::min(domain.cardinality(), most)));
   }

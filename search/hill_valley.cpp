@@ -15,7 +15,7 @@ constexpr double kRidge = 0.05;  // least rise between two basins, deviations of
 bool have_one_structure(const Space& space, const Genome& a, const Genome& b) {
   for (std::size_t i = 0; i < space.size(); ++i) {
     if (a.is_active(i) != b.is_active(i)) return false;
-    if (a.is_active(i) && !is_ordered(space.domains()[i]) && a.codes()[i] != b.codes()[i])
+    if (a.is_active(i) && !space.domains()[i].is_ordered() && a.codes()[i] != b.codes()[i])
       return false;
   }
   return true;

@@ -41,7 +41,6 @@
 #include "core/hash.h"
 #include "core/options.h"
 #include "core/rng.h"
-#include "search/basins.h"
 #include "search/history.h"
 #include "search/numbered.h"
 #include "search/outcome_value.h"
@@ -92,7 +91,7 @@ struct Climb {
 
 // Returns true if a step of this choice goes up or down, rather than to any other value.
 bool is_range(const Domain& domain) {
-  return is_ordered(domain) && domain.cardinality() > kFewValues;
+  return domain.is_ordered() && domain.cardinality() > kFewValues;
 }
 
 // Returns the code of value number `index` of a choice that is no range.

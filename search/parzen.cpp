@@ -42,10 +42,9 @@ std::vector<double> edges_of(const Domain& domain) {
 }
 
 Axes::Axis axis_of(const Domain& domain) {
-  const bool is_number = domain.kind == DomainKind::kFloat || domain.kind == DomainKind::kInt;
-  if (is_number && domain.cardinality() > kFineGrid) return {.kind = Axes::Kind::kRange};
+  if (domain.is_numeric() && domain.cardinality() > kFineGrid) return {.kind = Axes::Kind::kRange};
   const auto values = static_cast<std::size_t>(domain.cardinality());
-  if (!is_number && !domain.ordered) return {.kind = Axes::Kind::kWords, .values = values};
+  if (!domain.is_ordered()) return {.kind = Axes::Kind::kWords, .values = values};
   return {.kind = Axes::Kind::kGrid, .values = values, .edges = edges_of(domain)};
 }
 

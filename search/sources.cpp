@@ -25,8 +25,7 @@ std::optional<double> number_in(const Value& value) {
 std::optional<double> nearest_code(const Domain& domain, const Value& value) {
   if (const auto code = domain.code_of(value)) return code;
   const std::optional<double> number = number_in(value);
-  const bool is_range = domain.kind == DomainKind::kFloat || domain.kind == DomainKind::kInt;
-  if (!is_range || !number || !std::isfinite(*number)) return std::nullopt;
+  if (!domain.is_numeric() || !number || !std::isfinite(*number)) return std::nullopt;
   const double clamped = std::clamp(*number, domain.low, domain.high);
   if (domain.step <= 0) return clamped;
   return domain.code_at(std::min(domain.position_of(clamped), std::nextafter(1.0, 0.0)));

@@ -10,19 +10,6 @@ namespace {
 constexpr double kDoublings = 8;          // of the epochs that count as the whole unit interval
 constexpr std::size_t kMostSheared = 20;  // numbers, which have 190 shears
 
-bool is_number(const Domain& domain) {
-  switch (domain.kind) {
-    case DomainKind::kFloat:
-    case DomainKind::kInt:
-      return true;
-    case DomainKind::kCategorical:
-      return domain.ordered;
-    case DomainKind::kBool:
-      return false;
-  }
-  return false;
-}
-
 }  // namespace
 
 Features::Features(const Space& space, std::optional<double> fidelity)
@@ -30,7 +17,7 @@ Features::Features(const Space& space, std::optional<double> fidelity)
   for (std::size_t i = 0; i < space.size(); ++i) {
     const Domain& domain = space.domains()[i];
     if (domain.cardinality() < 2 && !domain.when) continue;
-    if (!is_number(domain)) {
+    if (!domain.is_ordered()) {
       categories_.push_back(i);
       category_sizes_.push_back(static_cast<std::size_t>(domain.cardinality()));
       continue;

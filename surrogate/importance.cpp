@@ -80,10 +80,6 @@ struct Bins {
   std::size_t expressed = 0;  // trials
 };
 
-bool has_order(const Domain& domain) {
-  return domain.kind == DomainKind::kFloat || domain.kind == DomainKind::kInt || domain.ordered;
-}
-
 // Puts equal values into one bin; an ordered choice of many values has about the square root of the
 // number of trials as bins, each with about as many trials.
 Bins bins_of(const Domain& domain, std::size_t index, std::span<const ScoredTrial> trials) {
@@ -96,7 +92,7 @@ Bins bins_of(const Domain& domain, std::size_t index, std::span<const ScoredTria
   distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
   const double n = static_cast<double>(values.size());
   const double most = std::clamp(std::floor(std::sqrt(n)), 2.0, kMostBins);
-  const bool by_rank = has_order(domain) && static_cast<double>(distinct.size()) > most;
+  const bool by_rank = domain.is_ordered() && static_cast<double>(distinct.size()) > most;
   const auto bin_of = [&](double value) {
     if (!by_rank)
       return static_cast<std::size_t>(std::ranges::lower_bound(distinct, value) - distinct.begin());

@@ -73,6 +73,14 @@ std::string accepted_values(const Domain& domain) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
+bool Domain::is_numeric() const {
+  return kind == DomainKind::kFloat || kind == DomainKind::kInt;
+}
+
+bool Domain::is_ordered() const {
+  return is_numeric() || ordered;
+}
+
 double Domain::cardinality() const {
   switch (kind) {
     case DomainKind::kBool:

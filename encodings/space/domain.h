@@ -42,6 +42,9 @@ struct Domain {
   std::vector<Value> choices;  // categorical
   std::optional<When> when;
 
+  bool is_numeric() const;  // float or int
+  bool is_ordered() const;  // numeric or an ordered categorical: the distance of two values counts
+
   // Counts the values; infinity for a continuous float.
   double cardinality() const;
 

@@ -18,10 +18,6 @@ namespace {
 constexpr double kInactive = std::numeric_limits<double>::quiet_NaN();
 constexpr int kMostRepairs = 16;  // attempts of a mutation whose child equals its parent
 
-bool is_ordered(const Domain& domain) {
-  return domain.kind == DomainKind::kFloat || domain.kind == DomainKind::kInt || domain.ordered;
-}
-
 // Returns the name of a choice's crossover group: the name up to its first `]`, or all of it.
 std::string_view group_name(std::string_view name) {
   const std::size_t end = name.find(']');
@@ -79,7 +75,7 @@ Genome Space::repair(std::vector<double> codes, Rng& rng) const {
 
 double Space::other_code(std::size_t index, double code, Rng& rng) const {
   const Domain& domain = (*domains_)[index];
-  if (is_ordered(domain)) {
+  if (domain.is_ordered()) {
     for (int attempt = 0; attempt < 16; ++attempt) {
       const double moved = domain.position_of(code) + 0.1 * rng.normal();
       const double reflected = std::abs(std::fmod(std::abs(moved), 2.0) -
@@ -88,7 +84,7 @@ double Space::other_code(std::size_t index, double code, Rng& rng) const {
       if (next != code) return next;
     }
   }
-  if (domain.kind == DomainKind::kFloat || domain.kind == DomainKind::kInt) {
+  if (domain.is_numeric()) {
     // The grid is too coarse for small steps: it takes one step up or down.
     const double place = std::round((code - domain.low) / domain.step);
     const bool up = place == 0 || (place + 1 < domain.cardinality() && rng.chance(0.5));

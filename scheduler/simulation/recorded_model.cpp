@@ -202,12 +202,11 @@ class RecordedModel final : public TrainingModel {
     for (std::size_t i = 0; i < domains.size(); ++i) {
       if (!a.is_active(i) && !b.is_active(i)) continue;
       const Domain& domain = domains[i];
-      const bool is_ordered =
-          domain.kind == DomainKind::kFloat || domain.kind == DomainKind::kInt || domain.ordered;
       double apart = 1;
       if (a.is_active(i) && b.is_active(i))
-        apart = is_ordered ? domain.position_of(a.codes()[i]) - domain.position_of(b.codes()[i])
-                           : static_cast<double>(a.codes()[i] != b.codes()[i]);
+        apart = domain.is_ordered()
+                    ? domain.position_of(a.codes()[i]) - domain.position_of(b.codes()[i])
+                    : static_cast<double>(a.codes()[i] != b.codes()[i]);
       sum += apart * apart;
     }
     return sum;

@@ -106,6 +106,18 @@ TEST(Domain, CountsItsValues) {
   EXPECT_EQ(kDomains[11].cardinality(), 2);
 }
 
+TEST(Domain, HasAnOrderIfItIsNumericOrSaysSo) {
+  for (const Domain& domain : kDomains) {
+    const bool is_number = domain.kind == DomainKind::kFloat || domain.kind == DomainKind::kInt;
+    EXPECT_EQ(domain.is_numeric(), is_number) << accepted_values(domain);
+    EXPECT_EQ(domain.is_ordered(), is_number) << accepted_values(domain);
+  }
+  Domain sizes = words({std::string("small"), std::string("large")});
+  sizes.ordered = true;
+  EXPECT_FALSE(sizes.is_numeric());
+  EXPECT_TRUE(sizes.is_ordered());
+}
+
 TEST(Domain, LogRangesSpreadTheirLogarithms) {
   EXPECT_NEAR(kDomains[1].code_at(0.5), 1e-3, 1e-15);
   EXPECT_NEAR(kDomains[1].code_at(0.25), 1e-4, 1e-16);
