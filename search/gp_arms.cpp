@@ -17,17 +17,18 @@ constexpr double kMemory = 0.93;       // factor of an arm's credit per trial
 constexpr double kImagined = 4;        // prior trials of each arm, half of them successes
 constexpr double kFloor = 0.2;         // every arm's least share of what restarts leave
 
-constexpr int kStalled = 2;               // halvings of the leader's region without an improvement
-constexpr double kStalledShare = 0.5;     // of the restart's, of all trials
-constexpr double kMostStalled = 0.9;      // of those that the searcher makes
-constexpr double kOwnMemory = 0.95;       // factor per trial of the share that the searcher makes
-constexpr double kOwedShare = 0.75;       // of a descent that a branch is owed
-constexpr double kClosed = 0.05;          // least share of the gap to the leader that is a success
-constexpr int kLastHalving = 3;           // of a restart's region, at which it ends
-constexpr int kLastInBranches = 2;        // the same, in a space with branches
-constexpr std::size_t kFirstRestart = 8;  // observations
-constexpr std::size_t kMostTested = 8;    // starts that one call asks the test about
-constexpr std::size_t kMostRestarts = 4;  // at a time
+constexpr int kStalled = 2;                // halvings of the leader's region without an improvement
+constexpr double kStalledShare = 0.5;      // of the restart's, of all trials
+constexpr double kMostStalled = 0.9;       // of those that the searcher makes
+constexpr double kOwnMemory = 0.95;        // factor per trial of the share that the searcher makes
+constexpr double kOwedShare = 0.75;        // of a descent that a branch is owed
+constexpr double kClosed = 0.05;           // least share of the gap to the leader that is a success
+constexpr double kClosedInBranches = 0.4;  // the same, in a space with branches
+constexpr int kLastHalving = 3;            // of a restart's region, at which it ends
+constexpr int kLastInBranches = 2;         // the same, in a space with branches
+constexpr std::size_t kFirstRestart = 8;   // observations
+constexpr std::size_t kMostTested = 8;     // starts that one call asks the test about
+constexpr std::size_t kMostRestarts = 4;   // at a time
 
 }  // namespace
 
@@ -103,7 +104,8 @@ TrustRegion* GpArms::restart_of(std::string_view proposer) {
 void GpArms::tell_restart(TrustRegion& restart, std::size_t observation) {
   const double outcome = observations_[observation].outcome;
   const double gap = restart.best - region_.best;
-  const bool is_success = outcome < restart.best - kClosed * gap;
+  const double closed = branches_.count() > 1 ? kClosedInBranches : kClosed;
+  const bool is_success = outcome < restart.best - closed * gap;
   if (outcome < restart.best) {
     restart.best = outcome;
     restart.centre = observation;

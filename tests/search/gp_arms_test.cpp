@@ -270,5 +270,15 @@ TEST(GpArms, EveryBranchIsOwedADescent) {
   EXPECT_EQ(arms.next().restart, 0) << "both branches had theirs, and the leader is not stalled";
 }
 
+// Each trial of the restart closes a fifth of what is left of its gap.
+TEST(GpArms, ADescentInABranchThatHardlyNearsTheLeaderEnds) {
+  Arms arms(branched());
+  for (double outcome : {1.0, 2.0, 3.0, 4.0}) arms.tell("another", outcome, outcome / 5, 0);
+  for (double outcome : {5.0, 6.0, 7.0, 8.0}) arms.tell("another", outcome, outcome / 10, 1);
+  double gap = 4;
+  for (int i = 0; i < 8; ++i) arms.tell_restart(1 + (gap *= 0.8), 0.3, 1);
+  EXPECT_EQ(arms.next().restart, 0);
+}
+
 }  // namespace
 }  // namespace detol
