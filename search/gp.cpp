@@ -269,6 +269,7 @@ class Gp final : public Searcher {
     }
     const bool is_crowded =
         pending.size() < pending_.size() + failed_fantasies() && objectives_.size() == 1;
+    if (is_crowded || input.side == 0) model_.update_candidates();
     if (is_crowded && rng.split(hash64("crowded")).chance(kThompsonShare))
       return {id, propose_by_sample(input, rng), std::string(kName)};
     if (arm == kRestartArm)

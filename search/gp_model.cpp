@@ -213,6 +213,14 @@ void GpModel::fantasize(std::span<const Pending> pending) {
   }
 }
 
+void GpModel::update_candidates() {
+  for (std::size_t j = 0; j < fantasies_.size(); ++j) {
+    std::vector<LazyGp::Begun>& begun = begun_[fantasies_[j]].begun;
+    for (std::size_t i = 0; i < processes_.size(); ++i)
+      processes_[i].update_candidates(members_.size() + j, begun[i]);
+  }
+}
+
 bool GpModel::has_prior(std::size_t output) const {
   return std::ranges::any_of(fit_.outputs[output].weights, [](double w) { return w > 0; });
 }

@@ -103,6 +103,7 @@ class GpModel {
   // outcome (kriging believer). Fantasies that are there already, in this order, cost nothing.
   // REQUIRES: fitted_at() > 0.
   void fantasize(std::span<const Pending> pending);
+  void update_candidates();  // with the fantasies: half of their price, which not every ask needs
 
   // Returns the process of members and fantasies as of the last fantasize(). With sources it is of
   // the residuals: outcomes less the weighted sum of the sources' predictions, prior_mean().

@@ -40,11 +40,10 @@ void CandidatePool::hold(std::size_t observations) {
   blocks_.resize(count);
 }
 
-void CandidatePool::append(const Cholesky& factor, std::span<const double> kernel, double z,
+void CandidatePool::append(std::span<const double> l, std::span<const double> kernel, double z,
                            double o, std::size_t first) {
   const std::size_t n = observations();
-  assert(factor.size() == n + 1 && kernel.size() == candidates());
-  const std::span<const double> l = factor.row(n);
+  assert(l.size() == n + 1 && kernel.size() == candidates());
   std::vector<double> values(kernel.begin(), kernel.end());
   subtract(l, first, n, values);
   hold(n + 1);

@@ -29,11 +29,11 @@ class CandidatePool {
   std::size_t candidates() const { return sums_.with_z.size(); }
   std::size_t observations() const { return z_.size(); }
 
-  // Appends the observation that became the last row of `factor`: `kernel` is its m kernel values
-  // with the candidates, z and o its entries of L^-1 y and L^-1 1. O(n m).
-  // REQUIRES: factor.size() == observations() + 1.
+  // Appends an observation: `l` is its row of the factor, up to the diagonal, `kernel` its m kernel
+  // values with the candidates, z and o its entries of L^-1 y and L^-1 1. O(n m).
+  // REQUIRES: l.size() == observations() + 1.
   // From `kernel` rows before `first` are subtracted already; that changes no bit.
-  void append(const Cholesky& factor, std::span<const double> kernel, double z, double o,
+  void append(std::span<const double> l, std::span<const double> kernel, double z, double o,
               std::size_t first = 0);
 
   // Subtracts rows [first, last) of V from the kernel values of a new observation, as append()

@@ -15,6 +15,7 @@
 #include <cassert>
 #include <cmath>
 
+#include "surrogate/arithmetic_impl.h"
 #include "surrogate/eigen_impl.h"
 
 namespace detol::inline surrogate {
@@ -79,15 +80,6 @@ void subtract_product(const double* rows, std::size_t width, const double* above
   }
 }
 
-double squared_norm(std::span<const double> numbers) {
-  Lanes sums = Lanes::Zero();
-  const std::size_t whole = numbers.size() / kLanes * kLanes;
-  for (std::size_t j = 0; j < whole; j += kLanes) sums += load(&numbers[j]).square();
-  double sum = sums.sum();
-  for (std::size_t j = whole; j < numbers.size(); ++j) sum += numbers[j] * numbers[j];
-  return sum;
-}
-
 bool is_positive(double pivot, double diagonal) {
   return std::isfinite(diagonal) && diagonal > 0 && pivot >= Cholesky::kLeastPivot * diagonal;
 }
@@ -126,7 +118,7 @@ bool Cholesky::append(std::span<const double> k, double diagonal, std::span<cons
   std::ranges::copy(begun, q.begin());
   std::ranges::copy(k.subspan(begun.size()), q.subspan(begun.size()).begin());
   solve_first(q, begun.size());
-  const double pivot = diagonal - squared_norm(q);
+  const double pivot = diagonal - dot(q, q);
   if (!is_positive(pivot, diagonal)) {
     std::ranges::fill(q, 0.0);
     hold(size_);

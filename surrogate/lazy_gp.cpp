@@ -41,8 +41,10 @@ LazyGp::LazyGp(const Features& features, KernelParameters parameters, const Poin
   outcomes_changed();
 }
 
-double LazyGp::mean() const {
-  return rows() == 0 ? 0 : dot(z_, o_) / dot(o_, o_);
+void LazyGp::update_mean() {
+  const std::span<const double> z = std::span(z_).first(measured_),
+                                o = std::span(o_).first(measured_);
+  mean_ = measured_ == 0 ? 0 : dot(z, o) / dot(o, o);
 }
 
 void LazyGp::append(const Point& x, double y, Begun begun) {
@@ -58,14 +60,10 @@ void LazyGp::append(const Point& x, double y, Begun begun) {
 bool LazyGp::append_row(const Point& x, double y, Begun& begun) {
   if (!append_to_factor(x, begun.row)) return false;
   append_outcome(x, y);
-  append_to_pool(x, begun);
+  append_to_pool(rows() - 1, begun);
   measured_ = rows();
+  update_mean();
   return true;
-}
-
-void LazyGp::append_fantasy(const Point& x) {
-  Begun none;
-  append_fantasy(x, none);
 }
 
 void LazyGp::append_fantasy(const Point& x, Begun& begun) {
@@ -77,10 +75,7 @@ void LazyGp::append_fantasy(const Point& x, Begun& begun) {
     return;
   }
   const std::span<const double> v = factor_.row(rows()).first(rows());
-  const double m = mean();
-  append_outcome(x, m + dot(v, z_) - m * dot(v, o_));
-  if (pool_ && rows() == measured_ + 1) pool_->keep_sums();
-  append_to_pool(x, begun);
+  append_outcome(x, mean_ + dot(v, z_) - mean_ * dot(v, o_));
   const std::span<const double> row = factor_.row(rows() - 1).first(measured_);
   begun.row.insert(begun.row.end(), row.data() + begun.row.size(), row.data() + row.size());
 }
@@ -100,14 +95,22 @@ void LazyGp::append_outcome(const Point& x, double y) {
   weights_.clear();
 }
 
-void LazyGp::append_to_pool(const Point& x, Begun& begun) {
+void LazyGp::append_to_pool(std::size_t row, Begun& begun) {
   if (!pool_) return;
-  if (begun.row.empty()) {
+  if (begun.with_candidates.empty()) {
     begun.with_candidates.resize(candidates_.size());
-    kernel_.row(x, candidates_, begun.with_candidates);
+    kernel_.row(points_[row], candidates_, begun.with_candidates);
   }
-  pool_->subtract(factor_.row(rows() - 1), begun.row.size(), measured_, begun.with_candidates);
-  pool_->append(factor_, begun.with_candidates, z_.back(), o_.back(), measured_);
+  pool_->subtract(factor_.row(row), begun.explained, measured_, begun.with_candidates);
+  begun.explained = measured_;
+  pool_->append(factor_.row(row), begun.with_candidates, z_[row], o_[row], measured_);
+}
+
+void LazyGp::update_candidates(std::size_t observation, Begun& begun) {
+  const Entry& entry = entries_[observation];
+  if (!pool_ || entry.is_merged || entry.row < pool_->observations()) return;
+  if (entry.row == measured_) pool_->keep_sums();
+  append_to_pool(entry.row, begun);
 }
 
 void LazyGp::truncate(std::size_t observations) {
@@ -127,9 +130,12 @@ void LazyGp::truncate(std::size_t observations) {
   y_.resize(rows_left);
   z_.resize(rows_left);
   o_.resize(rows_left);
-  measured_ = std::min(measured_, rows_left);
+  if (rows_left < measured_) {
+    measured_ = rows_left;
+    update_mean();
+  }
   weights_.clear();
-  if (pool_) pool_->truncate(rows_left);
+  if (pool_) pool_->truncate(std::min(pool_->observations(), rows_left));
   std::erase_if(changed, [&](std::size_t row) { return row >= rows_left; });
   for (std::size_t row : changed) y_[row] = outcome_of(row);
   if (!changed.empty()) outcomes_changed();
@@ -267,6 +273,7 @@ void LazyGp::attach(Points candidates) {
 }
 
 std::vector<Prediction> LazyGp::predict_candidates() const {
+  assert(pool_->observations() == rows());
   const double m = mean();
   std::vector<Prediction> predictions;
   predictions.reserve(candidates_.size());
@@ -300,8 +307,9 @@ double LazyGp::outcome_of(std::size_t row) const {
 void LazyGp::outcomes_changed() {
   z_ = y_;
   factor_.solve(z_);
+  update_mean();
   weights_.clear();
-  if (pool_) pool_->replace_outcomes(z_);
+  if (pool_) pool_->replace_outcomes(std::span(z_).first(pool_->observations()));
 }
 
 }  // namespace detol::inline surrogate

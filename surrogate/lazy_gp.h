@@ -49,14 +49,15 @@ class LazyGp {
   std::size_t observations() const { return entries_.size(); }
   std::size_t rows() const { return points_.size(); }
   std::size_t measured() const { return measured_; }       // rows before the fantasies
-  double mean() const;                                     // m
+  double mean() const { return mean_; }                    // m
   std::span<const double> outcomes() const { return y_; }  // of the rows
   std::size_t row_of(std::size_t observation) const { return entries_[observation].row; }
 
   // Begun: what a fantasy at a point needs of the rows before all fantasies. Empty: none of it.
   struct Begun {
     std::vector<double> row;              // of the factor
-    std::vector<double> with_candidates;  // k(x, C) less what those rows explain
+    std::vector<double> with_candidates;  // k(x, C) less what the first rows explain
+    std::size_t explained = 0;            // how many of them
   };
 
   // Appends an observation. `begun` is of a fantasy that was at x: with it the row costs what those
@@ -66,11 +67,11 @@ class LazyGp {
 
   // Appends x with the posterior mean for its outcome (kriging believer); no row if x is a copy.
   // `begun` is kept by the caller, for fantasies at x alone: with it the next one at x costs
-  // O((n + m) f) beside f others, and not O(n^2 + n m); no bit depends on it.
+  // O(n f) beside f others, and not O(n^2); no bit depends on it. The candidates learn of it by
+  // update_candidates().
   // REQUIRES: `begun` is empty, or of this process with these candidates, whose first rows,
   // begun.row.size() of them, were not dropped since.
   void append_fantasy(const Point& x, Begun& begun);
-  void append_fantasy(const Point& x);
   void truncate(std::size_t observations);          // drops the last
   void replace(std::size_t observation, double y);  // corrects an outcome; O(n^2)
   void replace_all(std::span<const double> y);      // of all observations; O(n^2)
@@ -106,7 +107,13 @@ class LazyGp {
 
   void attach(Points candidates);  // O(n^2 m)
   const Points& candidates() const { return candidates_; }
-  std::vector<Prediction> predict_candidates() const;  // O(m)
+
+  // Brings the candidates' posterior up to date with a fantasy, O(m f) with the `begun` of its last
+  // time. REQUIRES: it was called for the fantasies before, in their order.
+  void update_candidates(std::size_t observation, Begun& begun);
+
+  // O(m). REQUIRES: update_candidates() was called for every fantasy.
+  std::vector<Prediction> predict_candidates() const;
 
   std::size_t bytes() const;
 
@@ -122,11 +129,12 @@ class LazyGp {
   double noisy_variance() const { return kernel_.variance() + kernel_.parameters().noise; }
   bool append_row(const Point& x, double y, Begun& begun);
   bool append_to_factor(const Point& x, std::span<const double> begun = {});
-  void append_outcome(const Point& x, double y);      // after append_to_factor()
-  void append_to_pool(const Point& x, Begun& begun);  // after append_outcome()
+  void append_outcome(const Point& x, double y);       // after append_to_factor()
+  void append_to_pool(std::size_t row, Begun& begun);  // after append_outcome()
   std::size_t most_alike(std::span<const double> k) const;
   double outcome_of(std::size_t row) const;  // the mean of its observations
   void outcomes_changed();
+  void update_mean();
 
   Kernel kernel_;
   Points points_;
@@ -134,6 +142,7 @@ class LazyGp {
   std::vector<Entry> entries_;
   std::size_t measured_ = 0;  // rows before the fantasies
   std::vector<double> y_, z_, o_;
+  double mean_ = 0;                      // m: fantasies, at the posterior mean, do not change it
   mutable std::vector<double> weights_;  // empty: not computed
   Points candidates_;
   std::optional<CandidatePool> pool_;

@@ -33,6 +33,8 @@ void Points::index_graphs() {
 
 Point Points::operator[](std::size_t i) const {
   Point point;
+  point.numbers.reserve(numbers_.size());
+  point.categories.reserve(categories_.size());
   for (const auto& column : numbers_) point.numbers.push_back(column[i]);
   for (const auto& column : categories_) point.categories.push_back(column[i]);
   point.graph = graphs_[i];

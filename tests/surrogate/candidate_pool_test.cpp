@@ -56,7 +56,7 @@ struct Process {
       std::vector<double> k;
       for (std::size_t j = 0; j < i; ++j) k.push_back(covariance(i, j));
       ASSERT_TRUE(factor.append(k, 1 + kNoise));
-      pool.append(factor, kernel(i), z().back(), o().back());
+      pool.append(factor.row(i), kernel(i), z().back(), o().back());
     }
   }
 
