@@ -10,9 +10,7 @@ namespace {
 constexpr std::size_t kMostClimbs = 5;
 constexpr int kClimb = 30;                // evaluations of a climb
 constexpr double kClimbWork = 60e6;       // multiply-adds of all climbs of an ask, about
-constexpr std::size_t kMostExact = 1024;  // rows above which climbs use kNear observations alone
-constexpr std::size_t kNear = 256;        // the observations most like the start of a climb
-constexpr std::size_t kClimbsNearby = 3;
+constexpr std::size_t kClimbsNearby = 3;  // with the observations near their start alone
 
 // Returns all other values of a choice with few, or the two next to it in a long order.
 std::vector<double> steps_of(const Domain& domain, double code) {
@@ -37,8 +35,8 @@ std::vector<double> steps_of(const Domain& domain, double code) {
 }  // namespace
 
 std::size_t GpClimber::affordable() const {
+  if (neighbourhoods_.are_used()) return kClimbsNearby;
   const double n = static_cast<double>(in_.model.output(0).rows());
-  if (in_.model.output(0).rows() > kMostExact) return kClimbsNearby;
   return static_cast<std::size_t>(
       std::clamp(kClimbWork / (kClimb * n * n), 2.0, static_cast<double>(kMostClimbs)));
 }
@@ -82,11 +80,7 @@ Scored GpClimber::climb_numbers(const Scored& start) {
     box.low.push_back(region_ == nullptr ? 0 : std::min(region_->low[i], x.back()));
     box.high.push_back(region_ == nullptr ? 1 : std::max(region_->high[i], x.back()));
   }
-  std::vector<LazyGp> nearby;
-  if (in_.model.output(0).rows() > kMostExact) {
-    for (std::size_t j = 0; j < scorer_.outputs(); ++j)
-      nearby.push_back(in_.model.near(j, in_.features.of(start.genome), kNear));
-  }
+  const std::span<const LazyGp> nearby = neighbourhoods_.around(start.genome);
   const auto acquired = [&](std::span<const double> u, std::span<double> gradient) {
     return value_at(moved(start.genome, domains, u), domains, nearby, gradient);
   };

@@ -10,6 +10,7 @@
 
 #include "core/rng.h"
 #include "search/gp_candidates.h"
+#include "search/gp_neighbourhoods.h"
 #include "search/gp_scorer.h"
 
 namespace detol::inline search {
@@ -17,8 +18,9 @@ namespace detol::inline search {
 class GpClimber {
  public:
   // The climb stays inside `region` (nullptr: anywhere). `rng` repairs genomes that break rules.
-  GpClimber(const ProposalInput& input, const GpScorer& scorer, const GpRegion* region, Rng& rng)
-      : in_(input), scorer_(scorer), region_(region), rng_(rng) {}
+  GpClimber(const ProposalInput& input, const GpScorer& scorer, GpNeighbourhoods& neighbourhoods,
+            const GpRegion* region, Rng& rng)
+      : in_(input), scorer_(scorer), neighbourhoods_(neighbourhoods), region_(region), rng_(rng) {}
 
   // Returns how many climbs an ask can afford in some milliseconds: 2 to 5.
   std::size_t affordable() const;
@@ -38,6 +40,7 @@ class GpClimber {
 
   const ProposalInput& in_;
   const GpScorer& scorer_;
+  GpNeighbourhoods& neighbourhoods_;
   const GpRegion* region_;
   Rng& rng_;
 };

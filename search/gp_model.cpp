@@ -243,7 +243,12 @@ std::vector<double> GpModel::prior_means(std::size_t output, const Points& point
 }
 
 std::vector<Prediction> GpModel::predict(std::size_t output, const Points& points) const {
-  std::vector<Prediction> predictions = processes_[output].predict(points);
+  return predict(output, processes_[output], points);
+}
+
+std::vector<Prediction> GpModel::predict(std::size_t output, const LazyGp& process,
+                                         const Points& points) const {
+  std::vector<Prediction> predictions = process.predict(points);
   const std::vector<double> means = prior_means(output, points);
   for (std::size_t i = 0; i < means.size(); ++i) predictions[i].mean += means[i];
   return predictions;

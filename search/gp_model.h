@@ -114,11 +114,14 @@ class GpModel {
   double prior_mean(std::size_t output, const Point& x) const;  // 0 without sources
   std::vector<double> prior_means(std::size_t output, const Points& points) const;
 
-  // These predict transformed outcomes, by the process and the sources.
+  // These predict transformed outcomes, by the process and the sources. `process` is output(i), or
+  // near() of it.
   std::vector<Prediction> predict(std::size_t output, const Points& points) const;
+  std::vector<Prediction> predict(std::size_t output, const LazyGp& process,
+                                  const Points& points) const;
   std::vector<double> means(std::size_t output, const Points& points) const;  // alone, cheaper
+  // REQUIRES: update_candidates() since the last fantasize().
   std::vector<Prediction> predict_candidates(std::size_t output) const;
-  // `process` is output(i), or near() of it.
   LazyGp::Slope slope(std::size_t output, const LazyGp& process, const Point& x) const;
   // Returns the least posterior mean of all observations and fantasies that keep the constraints;
   // nullopt if none does.

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "core/hash.h"
 #include "search/gp_candidates.h"
 #include "search/gp_climb.h"
+#include "search/gp_neighbourhoods.h"
 #include "search/gp_sample_proposal.h"
 #include "search/gp_scorer.h"
 #include "surrogate/pathwise.h"
@@ -20,6 +22,8 @@ constexpr double kFailureLength = 0.1;     // longest length scale / root of the
 constexpr double kSameTrial = 0.02;        // a repeat fails or not as before, but for 1 in 50
 constexpr double kUnlikely = 1e6;          // below every logarithm of an acquisition
 constexpr std::size_t kMostSampled = 300;  // candidates of a Thompson sample
+constexpr std::size_t kMostScored = 16;  // candidates of a region, where their model has many rows
+constexpr double kSure = 3;              // deviations that a sample's value hardly ever leaves
 
 // Returns the kernel for failures: that of the values with shorter length scales, as the boundary
 // of failures is sharp.
@@ -37,7 +41,8 @@ class Proposal {
         process_(input.model.output(0)),
         scorer_(input),
         likeness_(likeness_of_failures(input)),
-        rng_(rng) {}
+        rng_(rng),
+        neighbourhoods_(input) {}
 
   Genome operator()() {
     if (in_.acquisition == GpAcquisition::kThompson) return lowest_of_a_sample(somewhere());
@@ -48,12 +53,43 @@ class Proposal {
       return best_after_climbing(std::move(scored));
     }
     region_ = region_of(in_, rng_);
+    nearby_ = neighbourhoods_.around(in_.genomes[region_->centre]);
     if (in_.model.observed().objectives == 1 && rng_.chance(0.5))
-      return lowest_of_a_sample(candidates_in(*region_, in_, rng_));
-    return best_after_climbing(scorer_.score(candidates_in(*region_, in_, rng_)));
+      return lowest_of_a_sample(possibly_lowest(candidates_in(*region_, in_, rng_)));
+    return best_after_climbing(scorer_.score(most_promising(candidates_in(*region_, in_, rng_))));
   }
 
  private:
+  // Returns the candidates of a region that score best by the processes nearby; all if there are
+  // none, or where trials fail, as the best may be those that fail.
+  std::vector<Genome> most_promising(std::vector<Genome> genomes) const {
+    if (nearby_.empty() || in_.failed.size() > 0 || genomes.size() <= kMostScored) return genomes;
+    std::vector<Scored> scored = scorer_.score(std::move(genomes), nearby_);
+    std::ranges::stable_sort(scored, std::greater<>(), &Scored::value);
+    scored.resize(kMostScored);
+    genomes.clear();
+    for (Scored& each : scored) genomes.push_back(std::move(each.genome));
+    return genomes;
+  }
+
+  // Returns the candidates of a region without those at which, by the process nearby, hardly any
+  // sample is lowest; all if there is none, or where a constraint counts, too.
+  std::vector<Genome> possibly_lowest(std::vector<Genome> genomes) const {
+    if (nearby_.size() != 1) return genomes;
+    Points points = in_.features.empty_points();
+    for (const Genome& genome : genomes) points.push_back(in_.features.of(genome));
+    const std::vector<Prediction> at = in_.model.predict(0, nearby_.front(), points);
+    double least = std::numeric_limits<double>::infinity();
+    for (const Prediction& each : at)
+      least = std::min(least, each.mean + kSure * std::sqrt(each.variance));
+    std::vector<Genome> kept;
+    for (std::size_t i = 0; i < genomes.size(); ++i) {
+      if (at[i].mean - kSure * std::sqrt(at[i].variance) <= least)
+        kept.push_back(std::move(genomes[i]));
+    }
+    return kept;
+  }
+
   Genome best_after_climbing(std::vector<Scored> scored) {
     std::ranges::stable_sort(scored, std::greater<>(), &Scored::value);
     is_careful_ = in_.failed.size() > 0 && rng_.chance(0.5);
@@ -63,7 +99,7 @@ class Proposal {
       std::ranges::stable_sort(scored, std::greater<>(), &Scored::value);
     }
     std::vector<Scored> starts = distinct(scored);
-    GpClimber climb(in_, scorer_, region_ ? &*region_ : nullptr, rng_);
+    GpClimber climb(in_, scorer_, neighbourhoods_, region_ ? &*region_ : nullptr, rng_);
     const std::size_t climbs = std::min(climb.affordable(), starts.size());
     for (std::size_t i = 0; i < climbs; ++i) {
       starts.push_back(climb(starts[i]));
@@ -165,6 +201,8 @@ class Proposal {
   bool is_careful_ = false;  // the present proposal
   Rng rng_;
   std::optional<GpRegion> region_;
+  GpNeighbourhoods neighbourhoods_;
+  std::span<const LazyGp> nearby_;  // around the region's centre; none where the model is small
 };
 
 }  // namespace

@@ -30,11 +30,15 @@ std::vector<Scored> GpScorer::score_candidates() const {
   return scored({in_.candidates.begin(), in_.candidates.end()}, predictions);
 }
 
-std::vector<Scored> GpScorer::score(std::vector<Genome> genomes) const {
+std::vector<Scored> GpScorer::score(std::vector<Genome> genomes,
+                                    std::span<const LazyGp> nearby) const {
   Points points = in_.features.empty_points();
   for (const Genome& genome : genomes) points.push_back(in_.features.of(genome));
   std::vector<std::vector<Prediction>> predictions;
-  for (std::size_t i = 0; i < outputs(); ++i) predictions.push_back(in_.model.predict(i, points));
+  for (std::size_t i = 0; i < outputs(); ++i) {
+    const LazyGp& process = nearby.empty() ? in_.model.output(i) : nearby[i];
+    predictions.push_back(in_.model.predict(i, process, points));
+  }
   return scored(std::move(genomes), predictions);
 }
 

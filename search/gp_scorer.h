@@ -3,6 +3,7 @@
 // GpScorer: evaluates a model's criterion at genomes. Refers to its input. Not thread-safe.
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "search/gp_criterion.h"
@@ -28,7 +29,8 @@ class GpScorer {
   std::size_t outputs() const { return in_.model.fits().size(); }
   const GpCriterion& criterion() const { return criterion_; }
 
-  std::vector<Scored> score(std::vector<Genome> genomes) const;
+  // Scores by the processes `nearby` (GpNeighbourhoods), if there are any, else by the model's own.
+  std::vector<Scored> score(std::vector<Genome> genomes, std::span<const LazyGp> nearby = {}) const;
   // Scores the input's candidates, whose posteriors the model's processes keep up to date.
   std::vector<Scored> score_candidates() const;
 

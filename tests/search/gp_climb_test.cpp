@@ -52,8 +52,9 @@ TEST(GpClimber, ClimbsNoFurtherThanItsRegion) {
   const Scored start = scorer.score({middle}).front();
   Rng rng(1);
   const GpRegion region{.low = {0.4, 0.4}, .high = {0.6, 0.6}};
-  const Scored held = GpClimber(input, scorer, &region, rng)(start);
-  const Scored free = GpClimber(input, scorer, nullptr, rng)(start);
+  GpNeighbourhoods neighbourhoods(input);
+  const Scored held = GpClimber(input, scorer, neighbourhoods, &region, rng)(start);
+  const Scored free = GpClimber(input, scorer, neighbourhoods, nullptr, rng)(start);
   EXPECT_NEAR(held.genome.number("x"), 0.6, 1e-6);
   EXPECT_GE(held.genome.number("y"), 0.4);
   EXPECT_LE(held.genome.number("y"), 0.6);
