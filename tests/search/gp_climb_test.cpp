@@ -5,48 +5,27 @@
 #include <gtest/gtest.h>
 
 #include "search/gp_candidates.h"
+#include "tests/search/modelled_square.h"
 
 namespace detol {
 namespace {
 
 // A model of a loss that falls as x grows, so that the acquisition grows with x.
-struct Slope {
-  Space space = SpaceBuilder().add_float("x", 0, 1).add_float("y", 0, 1).build().value();
-  std::shared_ptr<const Features> features = std::make_shared<const Features>(space);
-  GpModel model{features, 1, 1, features->empty_points()};
-  std::vector<Genome> genomes;
-  std::unordered_set<std::uint64_t> taken;
-  Points failed = features->empty_points();
-
-  Slope() {
-    Rng rng(3);
-    ModelFit fit{.outputs = model.fits(), .observations = 12, .members = {}};
-    for (std::size_t i = 0; i < 12; ++i) {
-      genomes.push_back(space.sample(rng));
-      const double loss = -genomes.back().number("x");
-      model.append(features->of(genomes.back()), std::vector{loss});
-      fit.members.push_back(i);
-    }
-    model.use(std::move(fit));
-    model.fantasize({});
+ModelledSquare falling() {
+  ModelledSquare slope;
+  Rng rng(3);
+  for (int i = 0; i < 12; ++i) {
+    const Genome genome = slope.space.sample(rng);
+    slope.add(genome, -genome.number("x"));
   }
-
-  ProposalInput input(double side = 0) const {
-    return {.space = space,
-            .features = *features,
-            .model = model,
-            .genomes = genomes,
-            .candidates = {},
-            .taken = taken,
-            .failed = failed,
-            .acquisition = GpAcquisition::kBound,
-            .side = side};
-  }
-};
+  slope.fit();
+  return slope;
+}
 
 TEST(GpClimber, ClimbsNoFurtherThanItsRegion) {
-  const Slope slope;
-  const ProposalInput input = slope.input();
+  const ModelledSquare slope = falling();
+  ProposalInput input = slope.input();
+  input.acquisition = GpAcquisition::kBound;
   const GpScorer scorer(input);
   const Genome middle = slope.space.at(std::vector{0.5, 0.5});
   const Scored start = scorer.score({middle}).front();
@@ -63,7 +42,7 @@ TEST(GpClimber, ClimbsNoFurtherThanItsRegion) {
 }
 
 TEST(GpRegion, IsAsWideAsItsSideAroundTheBestAndHasAllItsCandidates) {
-  const Slope slope;
+  const ModelledSquare slope = falling();
   const ProposalInput input = slope.input(0.2);
   Rng rng(1);
   const GpRegion region = region_of(input, rng);

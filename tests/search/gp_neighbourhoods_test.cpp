@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "search/gp_candidates.h"
+#include "tests/search/modelled_square.h"
 
 namespace detol {
 namespace {
@@ -16,65 +17,44 @@ double loss_of(const Genome& genome) {
 }
 
 // A model of `count` observations.
-struct History {
-  Space space = SpaceBuilder().add_float("x", 0, 1).add_float("y", 0, 1).build().value();
-  std::shared_ptr<const Features> features = std::make_shared<const Features>(space);
-  GpModel model{features, 1, 1, features->empty_points()};
-  std::vector<Genome> genomes;
-  std::unordered_set<std::uint64_t> taken;
-  Points failed = features->empty_points();
-
-  explicit History(std::size_t count) {
-    Rng rng(3);
-    for (std::size_t i = 0; i < count; ++i) {
-      genomes.push_back(space.sample(rng));
-      model.append(features->of(genomes.back()), std::vector{loss_of(genomes.back())});
-    }
-    ModelFit fit{.outputs = model.fits(), .observations = count, .members = indices_below(count)};
-    fit.outputs.front().kernel.lengths = {0.2, 0.2};
-    model.use(std::move(fit));
-    model.fantasize({});
+ModelledSquare history(std::size_t count) {
+  ModelledSquare told;
+  Rng rng(3);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Genome genome = told.space.sample(rng);
+    told.add(genome, loss_of(genome));
   }
-
-  ProposalInput input(double side = 0) const {
-    return {.space = space,
-            .features = *features,
-            .model = model,
-            .genomes = genomes,
-            .candidates = {},
-            .taken = taken,
-            .failed = failed,
-            .side = side};
-  }
-};
+  told.fit(std::vector{0.2, 0.2});
+  return told;
+}
 
 constexpr std::size_t kMany = 1100;  // observations: more than the whole model is used for alone
 
 TEST(GpNeighbourhoods, AreNoneWhereTheWholeModelIsSmall) {
-  const History told(50);
-  const ProposalInput input = told.input();
+  const ModelledSquare few = history(50);
+  const ProposalInput input = few.input();
   GpNeighbourhoods neighbourhoods(input);
-  EXPECT_TRUE(neighbourhoods.around(told.genomes[0]).empty());
+  EXPECT_TRUE(neighbourhoods.around(few.genomes[0]).empty());
 }
 
 TEST(GpNeighbourhoods, PredictAtTheirCentreWhatTheWholeModelDoes) {
-  const History told(kMany);
-  const ProposalInput input = told.input();
+  const ModelledSquare many = history(kMany);
+  const ProposalInput input = many.input();
   GpNeighbourhoods neighbourhoods(input);
-  const Genome centre = told.space.at(std::vector{0.4, 0.5});
+  const Genome centre = many.space.at(std::vector{0.4, 0.5});
   const std::span<const LazyGp> nearby = neighbourhoods.around(centre);
   ASSERT_EQ(nearby.size(), 1u);
   EXPECT_LT(nearby[0].rows(), kMany / 2);
-  const Point x = told.features->of(centre);
-  EXPECT_NEAR(nearby[0].predict(x).mean, told.model.output(0).predict(x).mean, 0.01);
+  const Point x = many.features->of(centre);
+  EXPECT_NEAR(nearby[0].predict(x).mean, many.model.output(0).predict(x).mean, 0.01);
 }
 
 TEST(GpNeighbourhoods, AreSharedByGenomesThatAreAlike) {
-  const History told(kMany);
-  const ProposalInput input = told.input();
+  const ModelledSquare many = history(kMany);
+  const ProposalInput input = many.input();
   GpNeighbourhoods neighbourhoods(input);
   const auto around = [&](double x, double y) {
-    return neighbourhoods.around(told.space.at(std::vector{x, y})).data();
+    return neighbourhoods.around(many.space.at(std::vector{x, y})).data();
   };
   const LazyGp* const first = around(0.4, 0.5);
   EXPECT_EQ(around(0.41, 0.5), first);
@@ -84,17 +64,20 @@ TEST(GpNeighbourhoods, AreSharedByGenomesThatAreAlike) {
   EXPECT_EQ(around(0.4, 0.5), first);
 }
 
-// A proposal of a region looks at few candidates with the whole model; these must be the good ones.
-TEST(GpProposal, OfALargeHistoryIsAmongTheBestOfItsRegion) {
-  const History told(kMany);
-  const ProposalInput input = told.input(0.4);
+// The whole model looks at few candidates, whether of a region or near the best; these must be the
+// good ones.
+TEST(GpProposal, OfALargeHistoryIsAmongTheBestCandidatesOfARegion) {
+  const ModelledSquare many = history(kMany);
+  const ProposalInput anywhere = many.input(), in_region = many.input(0.4);
   Rng rng(1);
-  const GpRegion region = region_of(input, rng);
   std::vector<double> losses;
-  for (const Genome& genome : candidates_in(region, input, rng)) losses.push_back(loss_of(genome));
+  for (const Genome& genome : candidates_in(region_of(in_region, rng), in_region, rng))
+    losses.push_back(loss_of(genome));
   std::ranges::nth_element(losses, losses.begin() + 8);
-  for (std::uint64_t seed = 0; seed < 12; ++seed)
-    EXPECT_LT(loss_of(propose(input, Rng(seed))), losses[8]) << seed;
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    EXPECT_LT(loss_of(propose(anywhere, Rng(seed))), losses[8]) << seed;
+    EXPECT_LT(loss_of(propose(in_region, Rng(seed))), losses[8]) << seed;
+  }
 }
 
 }  // namespace

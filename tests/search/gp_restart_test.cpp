@@ -2,18 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/search/modelled_square.h"
+
 namespace detol {
 namespace {
 
 // Observations of two pits: the leader's at (0.2, 0.2), and a wider one where the restart is.
-struct TwoPits {
-  Space space = SpaceBuilder().add_float("x", 0, 1).add_float("y", 0, 1).build().value();
+struct TwoPits : ModelledSquare {
   Branches branches{space};
-  std::shared_ptr<const Features> features = std::make_shared<const Features>(space);
-  GpModel model{features, 1, 1, features->empty_points()};
-  std::vector<Genome> genomes;
-  std::unordered_set<std::uint64_t> taken;
-  Points failed = features->empty_points();
   std::size_t centre = 0, leader = 0;
 
   TwoPits() {
@@ -28,30 +24,14 @@ struct TwoPits {
   }
 
   std::size_t add(double x, double y, double loss) {
-    genomes.push_back(space.at(std::vector{x, y}));
-    model.append(features->of(genomes.back()), std::vector{loss});
-    return genomes.size() - 1;
-  }
-
-  void fit() {
-    model.use({.outputs = model.fits(),
-               .observations = model.size(),
-               .members = indices_below(model.size())});
-    model.fantasize({});
+    return ModelledSquare::add(space.at(std::vector{x, y}), loss);
   }
 
   Genome proposal(GpRestartModels& models) {
     model.fantasize({});
-    ProposalInput input{.space = space,
-                        .features = *features,
-                        .model = model,
-                        .genomes = genomes,
-                        .candidates = {},
-                        .taken = taken,
-                        .failed = failed,
-                        .side = 0.4};
-    input.restart.emplace(GpRestart{centre, leader, branches});
-    return models.propose(input, {}, Rng(2));
+    ProposalInput here = input(0.4);
+    here.restart.emplace(GpRestart{centre, leader, branches});
+    return models.propose(here, {}, Rng(2));
   }
 
   Genome fresh_proposal() {
