@@ -7,6 +7,7 @@
 namespace detol::inline surrogate {
 namespace {
 
+constexpr double kLeastFidelity = 1.0 / 1024;  // epochs
 constexpr double kDoublings = 8;          // of the epochs that count as the whole unit interval
 constexpr std::size_t kMostSheared = 20;  // numbers, which have 190 shears
 
@@ -59,7 +60,8 @@ Point Features::of(const Genome& genome, double fidelity) const {
       point.numbers.insert(point.numbers.end(), {0, 0, 0});
     }
   }
-  if (fidelity_) point.numbers.push_back(std::log2(std::max(1.0, fidelity)) / kDoublings);
+  if (fidelity_)
+    point.numbers.push_back(std::log2(std::max(kLeastFidelity, fidelity)) / kDoublings);
   for (std::size_t domain : categories_)
     point.categories.push_back(counts[domain] ? static_cast<int>(genome.codes()[domain]) : -1);
   if (const auto graph = space_.graph(genome))

@@ -45,6 +45,16 @@ TEST(Features, OfANumberThatIsOffAreTheSameForAllGenomesAndUnlikeAnyThatIsOn) {
   }
 }
 
+TEST(Features, OfFidelitiesAreEvenInTheirLogarithmsAlsoBelowAnEpoch) {
+  const Features features(space(), 9.0);
+  const auto column = [&](double epochs) {
+    return features.of(genome(1e-2, 0.5), epochs).numbers.back();
+  };
+  for (const double epochs : {1.0 / 9, 1.0 / 3, 1.0})
+    EXPECT_NEAR(column(3 * epochs) - column(epochs), column(9) - column(3), 1e-12) << epochs;
+  EXPECT_LT(column(3), column(9));
+}
+
 // Differentiates the sum over the columns i of (1 + i) times the column.
 TEST(Features, SlopesByPositionAreFiniteDifferences) {
   const Features features(space());
