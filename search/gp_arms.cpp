@@ -201,13 +201,15 @@ bool GpArms::is_owed(std::size_t start) const {
   return descents_in(observations_[start].branch) == 0;
 }
 
-// Returns true if nothing near the observation is better. Each pair is compared once: later calls
-// look at what was told since.
+// Returns true if nothing near the observation is better, and it is not near a leader that is as
+// good. Each pair is compared once: later calls look at what was told since.
 bool GpArms::is_peak(std::size_t observation) const {
   const Observation& own = observations_[observation];
   for (; !own.is_beaten && own.compared < observations_.size(); ++own.compared) {
-    own.is_beaten =
-        observations_[own.compared].outcome < own.outcome && is_near(own.compared, observation);
+    const double other = observations_[own.compared].outcome;
+    const bool is_leader = own.compared == region_.centre && own.compared != observation;
+    const bool is_better = other < own.outcome || (is_leader && other == own.outcome);
+    own.is_beaten = is_better && is_near(own.compared, observation);
   }
   return !own.is_beaten;
 }

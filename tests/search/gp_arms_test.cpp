@@ -205,6 +205,13 @@ TEST(GpArms, ARestartThatWalksIntoTheLeadersBasinEnds) {
   EXPECT_EQ(arms.restart().best, 9);
 }
 
+TEST(GpArms, NoRestartBeginsBesideTheLeaderWhereAnOutcomeIsAsGood) {
+  Arms arms;
+  stall(arms);
+  arms.tell("another", 1, 0.15);
+  EXPECT_EQ(arms.restart().best, 5);
+}
+
 TEST(GpArms, SeveralRestartsGoOnAtATimeEachByItsOwnOutcomes) {
   Arms arms;
   stall(arms);
