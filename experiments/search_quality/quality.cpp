@@ -8,13 +8,20 @@
 // line whenever the best value improves, and one at the end of each seed. Of a function with noise
 // it also has the values without noise of the trial with the best value and of the one that
 // recommend() ranks first, and lines after 50, 100 and 200 evaluations.
+//
+//   search_quality --values SPACE_FILE
+//
+// prints the number of a function's parameters, reads lines of so many numbers in [0, 1] and prints
+// the value without noise at each.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdio>
 #include <filesystem>
+#include <iostream>
 #include <limits>
 #include <sstream>
 
@@ -41,12 +48,16 @@ struct Run {
   std::filesystem::path folder;
 };
 
+// Returns a function without its noise.
+BenchmarkFunction without_noise(FunctionConfig function) {
+  function.options.erase("noise");
+  return find_row(formulas(), function.name)->make(function);
+}
+
 // Returns the study's function without its noise, if it has some.
 std::optional<BenchmarkFunction> exact_function(const StudyConfig& config) {
   if (!config.function || config.function->number("noise") == 0) return std::nullopt;
-  FunctionConfig function = *config.function;
-  function.options.erase("noise");
-  return find_row(formulas(), function.name)->make(function);
+  return without_noise(*config.function);
 }
 
 // Prints the best value by the study's objective, infinite while no trial keeps its constraints,
@@ -180,17 +191,45 @@ Result<void> search_all(const Run& run) {
   return {};
 }
 
+Result<void> print_values(const std::string& space_file) {
+  DETOL_ASSIGN(const StudyConfig config, read_study_config(space_file));
+  if (!config.function) return fail(ErrorCode::kUsage, space_file + " has no function");
+  const BenchmarkFunction function = without_noise(*config.function);
+  std::vector<double> codes(config.space.size());
+  fmt::print("{}\n", codes.size());
+  while (std::cin) {
+    std::fflush(stdout);
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      double share = 0;
+      if (!(std::cin >> share)) return {};
+      codes[i] = config.space.domains()[i].code_at(std::min(share, std::nextafter(1.0, 0.0)));
+    }
+    Rng rng(0);
+    fmt::print("{:.17g}\n", function.values(config.space.repair(codes, rng)).front());
+  }
+  return {};
+}
+
 int whole(std::string_view word) {
   int number = 0;
   std::from_chars(word.data(), word.data() + word.size(), number);
   return number;
 }
 
+int finish(const Result<void>& done) {
+  if (done) return 0;
+  fmt::print(stderr, "{}\n", done.error().message);
+  return 1;
+}
+
 int main_of(std::span<char*> words) {
+  if (words.size() == 3 && std::string_view(words[1]) == "--values")
+    return finish(print_values(words[2]));
   if (words.size() != 9) {
     fmt::print(stderr,
-               "usage: {} SPACE_FILE DATA ALGORITHM FIRST_SEED SEEDS EVALUATIONS WORKERS FOLDER\n",
-               words[0]);
+               "usage: {} SPACE_FILE DATA ALGORITHM FIRST_SEED SEEDS EVALUATIONS WORKERS FOLDER\n"
+               "       {} --values SPACE_FILE\n",
+               words[0], words[0]);
     return 2;
   }
   const Run run{.space_file = words[1],
@@ -201,10 +240,7 @@ int main_of(std::span<char*> words) {
                 .evaluations = whole(words[6]),
                 .workers = whole(words[7]),
                 .folder = words[8]};
-  const auto done = search_all(run);
-  if (done) return 0;
-  fmt::print(stderr, "{}\n", done.error().message);
-  return 1;
+  return finish(search_all(run));
 }
 
 }  // namespace

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""One searcher of another project on one function, for several seeds; `run --peers` calls it.
+
+  peers.py SEARCH_QUALITY SPACE_FILE PEER FIRST_SEED SEEDS EVALUATIONS
+
+Every parameter is a number in [0, 1], which `search_quality` maps to the space's. Prints the lines that
+`search_quality` prints, without simulated seconds. All peers minimise, with their defaults, on one thread:
+
+  random, tpe, tpe_multivariate, cmaes, gp_sampler    Optuna
+  botorch    SingleTaskGP and LogExpectedImprovement, after 2 (d + 1) points of a Sobol sequence
+  smac       SMAC3 for hyperparameters: random forest and LogEI; smac_gp: for black boxes, a Gaussian process
+"""
+import math
+import subprocess
+import sys
+import tempfile
+import warnings
+
+
+class Function:
+    """The function of a space file without noise, in the unit cube."""
+
+    def __init__(self, program, space_file):
+        self.process = subprocess.Popen([program, "--values", space_file], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        self.dimensions = int(self.process.stdout.readline())
+
+    def __call__(self, point):
+        self.process.stdin.write(" ".join(f"{x:.17g}" for x in point) + "\n")
+        self.process.stdin.flush()
+        return float(self.process.stdout.readline())
+
+
+# Each peer is a generator: it yields a point and is sent its value.
+def optuna_peer(make_sampler):
+    def proposals(dimensions, seed, _):
+        import optuna
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        study = optuna.create_study(sampler=make_sampler(optuna.samplers, seed))
+        while True:
+            trial = study.ask()
+            value = yield [trial.suggest_float(f"x{i}", 0, 1) for i in range(dimensions)]
+            study.tell(trial, value)
+    return proposals
+
+
+def botorch_proposals(dimensions, seed, _):
+    import torch
+    from botorch.acquisition import LogExpectedImprovement
+    from botorch.fit import fit_gpytorch_mll
+    from botorch.models import SingleTaskGP
+    from botorch.models.transforms import Standardize
+    from botorch.optim import optimize_acqf
+    from gpytorch.mlls import ExactMarginalLogLikelihood
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    torch.set_default_dtype(torch.float64)
+    points, values = [], []
+    start = torch.quasirandom.SobolEngine(dimensions, scramble=True, seed=seed).draw(2 * (dimensions + 1), dtype=torch.float64)
+    for point in start.tolist():
+        values.append(-(yield point))
+        points.append(point)
+    bounds = torch.stack([torch.zeros(dimensions), torch.ones(dimensions)])
+    while True:
+        outcomes = torch.tensor(values).unsqueeze(-1)
+        model = SingleTaskGP(torch.tensor(points), outcomes, outcome_transform=Standardize(m=1))
+        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+        acquisition = LogExpectedImprovement(model, best_f=outcomes.max())
+        candidate, _ = optimize_acqf(acquisition, bounds, q=1, num_restarts=10, raw_samples=512,
+                                     options={"batch_limit": 10})
+        points.append(candidate[0].tolist())
+        values.append(-(yield points[-1]))
+
+
+def smac_peer(facade):
+    def proposals(dimensions, seed, evaluations):
+        import smac
+        from ConfigSpace import ConfigurationSpace, Float
+        from smac.runhistory import TrialValue
+        space = ConfigurationSpace(seed=seed)
+        space.add([Float(f"x{i}", (0.0, 1.0)) for i in range(dimensions)])
+        with tempfile.TemporaryDirectory() as folder:
+            scenario = smac.Scenario(space, deterministic=True, n_trials=evaluations + 1, seed=seed, output_directory=folder)
+            optimizer = getattr(smac, facade)(scenario, lambda config, seed: 0.0, logging_level=50)
+            while True:
+                trial = optimizer.ask()
+                value = yield [trial.config[f"x{i}"] for i in range(dimensions)]
+                optimizer.tell(trial, TrialValue(cost=value), save=False)
+    return proposals
+
+
+PEERS = {
+    "random": optuna_peer(lambda samplers, seed: samplers.RandomSampler(seed=seed)),
+    "tpe": optuna_peer(lambda samplers, seed: samplers.TPESampler(seed=seed)),
+    "tpe_multivariate": optuna_peer(lambda samplers, seed: samplers.TPESampler(seed=seed, multivariate=True)),
+    "cmaes": optuna_peer(lambda samplers, seed: samplers.CmaEsSampler(seed=seed)),
+    "gp_sampler": optuna_peer(lambda samplers, seed: samplers.GPSampler(seed=seed, deterministic_objective=True)),
+    "botorch": botorch_proposals,
+    "smac": smac_peer("HyperparameterOptimizationFacade"),
+    "smac_gp": smac_peer("BlackBoxFacade"),
+}
+
+
+def main():
+    program, space_file, peer, first, seeds, evaluations = sys.argv[1:4] + [int(word) for word in sys.argv[4:]]
+    warnings.filterwarnings("ignore")
+    function = Function(program, space_file)
+    for seed in range(first, first + seeds):
+        proposals = PEERS[peer](function.dimensions, seed, evaluations)
+        point, best = next(proposals), math.inf
+        for count in range(1, evaluations + 1):
+            value = function(point)
+            if value < best or count == evaluations:
+                best = min(best, value)
+                print(f"{peer},{seed},{count},0,{best:.9g},{best:.9g},{peer},", flush=True)
+            if count < evaluations:
+                point = proposals.send(value)
+        proposals.close()
+
+
+if __name__ == "__main__":
+    main()
