@@ -24,7 +24,7 @@
 // tells. Where refits come from outside, a corrected outcome only changes a number; otherwise
 // everything is learned again at the next ask.
 //
-// A failed trial informs the chance of failure (gp_proposal.cpp), but not the values. Constraints
+// A failed trial informs the chance of failure (gp_failures.h), but not the values. Constraints
 // are outputs of the model (gp_criterion.h); for the arms, what breaks one is last (gp_outcomes.h).
 //
 // Price: O(n^2) per tell, ask and output, up to the few thousand observations that the processes
@@ -38,6 +38,7 @@
 #include "core/table.h"
 #include "search/gp_arms.h"
 #include "search/gp_explanation.h"
+#include "search/gp_failures.h"
 #include "search/gp_model.h"
 #include "search/gp_options.h"
 #include "search/gp_outcomes.h"
@@ -57,9 +58,9 @@ namespace {
 constexpr std::string_view kName = "gp";
 constexpr std::size_t kCandidates = 1000;  // in the whole space; their posterior is kept up to date
 constexpr std::size_t kMostFantasies = 64;
-constexpr std::size_t kMostFailures = 32;      // failed trials that get a fantasy
 constexpr double kFantasyWork = 3e8;           // multiply-adds to append all fantasies
 constexpr double kThompsonShare = 0.8;         // of the proposals, where fantasies are too many
+constexpr int kStartupDraws = 10;              // from which a startup point is taken
 constexpr std::size_t kPendingOfARestart = 2;  // pending trials for each further restart
 
 struct Expected {
@@ -123,7 +124,7 @@ class Gp final : public Searcher {
   std::optional<RefitJob> background() override {
     refits_.leave_to_caller();
     catch_up();
-    return refits_.job(model_);
+    return refits_.job(model_, failures_->failed());
   }
 
   double trust_in_sources() override {
@@ -203,8 +204,7 @@ class Gp final : public Searcher {
   void forget() {
     model_ = GpModel(features_, outputs_.count(), objectives_.size(), candidate_points_,
                      source_models_, outputs_.bounds());
-    failed_ = features_->empty_points();
-    failed_points_.clear();
+    failures_.emplace(*features_);
     genomes_.clear();
     arms_.emplace(space_, options_.region);
     arm_losses_ = ArmLosses(outputs_.constraints());
@@ -221,9 +221,9 @@ class Gp final : public Searcher {
 
   void learn(const ToldTrial& told) {
     observations_.push_back(model_.size());
+    failures_->tell(features_->of(told.trial.genome), told.outcomes.empty());
     if (told.outcomes.empty()) {
-      failed_points_.push_back(features_->of(told.trial.genome));
-      failed_.push_back(failed_points_.back());
+      refits_.advance(model_, failures_->failed());
       return;
     }
     genomes_.push_back(told.trial.genome);
@@ -234,19 +234,34 @@ class Gp final : public Searcher {
     model_.append(told.fidelity > 0 ? features_->of(told.trial.genome, told.fidelity)
                                     : features_->of(told.trial.genome),
                   told.outcomes);
-    refits_.advance(model_);
+    refits_.advance(model_, failures_->failed());
   }
 
-  Genome startup_point(TrialId id) const {
+  // Returns a Sobol point; where trials fail, of a few points the one that succeeds most likely.
+  Genome startup_point(TrialId id) {
     Rng rng = rng_.split(id);
-    return mutated_until_unseen(space_, space_.at(startup_points_.point(id)), taken_, rng);
+    Genome genome = space_.at(startup_points_.point(id));
+    if (failures_->is_informed()) {
+      failures_->update();
+      double most = failures_->log_chance(features_->of(genome));
+      for (int i = 1; i < kStartupDraws; ++i) {
+        Genome other = space_.sample(rng);
+        const double chance = failures_->log_chance(features_->of(other));
+        if (chance <= most) continue;
+        most = chance;
+        genome = std::move(other);
+      }
+    }
+    return mutated_until_unseen(space_, std::move(genome), taken_, rng);
   }
 
   Trial propose_for(TrialId id) {
-    const bool is_startup = model_.size() < options_.startup && !model_.has_prior(0);
+    const bool is_startup =
+        model_.size() + failures_->failed() < options_.startup && !model_.has_prior(0);
     if (is_startup || model_.fitted_at() == 0) return {id, startup_point(id), std::string(kName)};
     const std::vector<Pending> pending = fantasies();
     model_.fantasize(pending);
+    failures_->update();
     const Rng rng = rng_.split(id);
     const GpArms::Next next = arms_->next(is_alone() ? start_test() : GpArms::StartTest(),
                                           1 + pending_.size() / kPendingOfARestart);
@@ -257,7 +272,7 @@ class Gp final : public Searcher {
                         .genomes = genomes_,
                         .candidates = candidates_,
                         .taken = taken_,
-                        .failed = failed_,
+                        .failures = *failures_,
                         .acquisition = options_.acquisition,
                         .is_stalled = is_alone() && next.is_stalled};
     if (arm == kRegionArm) input.side = arms_->region().side;
@@ -267,8 +282,7 @@ class Gp final : public Searcher {
       input.side = restart.side;
       input.restart.emplace(GpRestart{restart.centre, arms_->region().centre, arms_->branches()});
     }
-    const bool is_crowded =
-        pending.size() < pending_.size() + failed_fantasies() && objectives_.size() == 1;
+    const bool is_crowded = pending.size() < pending_.size() && objectives_.size() == 1;
     if (is_crowded || input.side == 0) model_.update_candidates();
     if (is_crowded && rng.split(hash64("crowded")).chance(kThompsonShare))
       return {id, propose_by_sample(input, rng), std::string(kName)};
@@ -303,16 +317,6 @@ class Gp final : public Searcher {
     return u < next.region + next.restart ? kRestartArm : kGlobalArm;
   }
 
-  // The latest failures get fantasies, too, so that their neighbourhood is not explored again.
-  std::vector<Pending> failures() const {
-    std::vector<Pending> failures;
-    for (std::size_t i = failed_.size() - failed_fantasies(); i < failed_.size(); ++i)
-      failures.push_back({~static_cast<std::uint64_t>(i), &failed_points_[i]});
-    return failures;
-  }
-
-  std::size_t failed_fantasies() const { return std::min(failed_.size(), kMostFailures); }
-
   // Returns the trials that get fantasies: the pending ones, or the latest of them if there are
   // more than can be afforded; then at least half as many, so that not every new one drops the
   // oldest and with it all fantasies after it.
@@ -321,10 +325,9 @@ class Gp final : public Searcher {
     const auto affordable = static_cast<std::size_t>(kFantasyWork / (n * (n + 2 * kCandidates)));
     const std::size_t half = std::clamp<std::size_t>(affordable, 2, kMostFantasies) / 2;
     const std::size_t steps = pending_.size() <= 2 * half ? 0 : (pending_.size() - half - 1) / half;
-    std::vector<Pending> fantasies = failures();
-    const auto failed = static_cast<std::ptrdiff_t>(fantasies.size());
+    std::vector<Pending> fantasies;
     for (const auto& [trial, expected] : pending_) fantasies.push_back({trial, &expected.point});
-    const auto first = fantasies.begin() + failed;
+    const auto first = fantasies.begin();
     fantasies.erase(first, first + static_cast<std::ptrdiff_t>(steps * half));
     return fantasies;
   }
@@ -350,8 +353,7 @@ class Gp final : public Searcher {
   std::vector<Genome> genomes_;  // of the model's observations
   std::optional<GpArms> arms_;   // of the same
   ArmLosses arm_losses_;
-  Points failed_{0, 0};
-  std::vector<Point> failed_points_;       // the same, one by one
+  std::optional<GpFailures> failures_;
   std::size_t learned_ = 0;                // how many of told_
   std::vector<std::size_t> observations_;  // of each learned trial; the next one's if it failed
   GpRefits refits_;

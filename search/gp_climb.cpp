@@ -86,11 +86,18 @@ Scored GpClimber::climb_numbers(const Scored& start) {
   };
   const Maximum top = maximise(acquired, x, box, {.max_evaluations = kClimb, .tolerance = 1e-4});
   Scored end{moved(start.genome, domains, top.x), top.value};
-  if (!nearby.empty()) end.value = scorer_.score({end.genome}).front().value;
+  if (!nearby.empty()) end = with_chances({end.genome}).front();
   return end.value > start.value ? end : start;
 }
 
-// Returns the criterion at a genome; fills `gradient` by the positions of `domains`.
+std::vector<Scored> GpClimber::with_chances(std::vector<Genome> genomes) const {
+  std::vector<Scored> scored = scorer_.score(std::move(genomes));
+  scorer_.add_chances(scored);
+  return scored;
+}
+
+// Returns the criterion and the chance of success at a genome; fills `gradient` by the positions of
+// `domains`.
 double GpClimber::value_at(const Genome& genome, std::span<const std::size_t> domains,
                            std::span<const LazyGp> nearby, std::span<double> gradient) const {
   const Point point = in_.features.of(genome);
@@ -102,6 +109,12 @@ double GpClimber::value_at(const Genome& genome, std::span<const std::size_t> do
   }
   const GpCriterion::Value value = scorer_.criterion()(at);
   std::vector<double> by_column(in_.features.number_columns(), 0);
+  double sum = value.value;
+  if (in_.failures.is_informed()) {
+    GpFailures::Chance chance = in_.failures.chance(point);
+    sum += chance.log;
+    by_column = std::move(chance.slope);
+  }
   for (std::size_t j = 0; j < scorer_.outputs(); ++j) {
     for (std::size_t i = 0; i < by_column.size(); ++i)
       by_column[i] +=
@@ -109,7 +122,7 @@ double GpClimber::value_at(const Genome& genome, std::span<const std::size_t> do
   }
   const std::vector<double> by_position = in_.features.by_position(genome, by_column);
   for (std::size_t i = 0; i < domains.size(); ++i) gradient[i] = by_position[domains[i]];
-  return value.value;
+  return sum;
 }
 
 // Returns the best genome that differs in one discrete choice.
@@ -129,7 +142,7 @@ Scored GpClimber::step_choices(const Scored& at) {
     }
   }
   Scored best = at;
-  for (Scored& each : scorer_.score(std::move(neighbours))) {
+  for (Scored& each : with_chances(std::move(neighbours))) {
     if (each.value > best.value) best = std::move(each);
   }
   return best;

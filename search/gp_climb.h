@@ -1,8 +1,9 @@
 #pragma once
 
-// GpClimber: maximises a model's criterion from a starting genome, over continuous numbers by their
-// gradient (L-BFGS), over all others by the best single change, alternating until neither gains.
-// It refers to its constructor's arguments. Not thread-safe.
+// GpClimber: maximises a model's criterion and the chance of success (gp_failures.h) from a
+// starting genome, over continuous numbers by their gradient (L-BFGS), over all others by the best
+// single change, alternating until neither gains. It refers to its constructor's arguments. Not
+// thread-safe.
 
 #include <cstddef>
 #include <span>
@@ -25,13 +26,14 @@ class GpClimber {
   // Returns how many climbs an ask can afford in some milliseconds: 2 to 5.
   std::size_t affordable() const;
 
-  // Returns a genome that is no worse than `start`, after about thirty evaluations of O(n^2) for
-  // each round over the numbers.
+  // Returns a genome that is no worse than `start`, whose value counts its chance of success, after
+  // about thirty evaluations of O(n^2) for each round over the numbers.
   Scored operator()(Scored start);
 
  private:
   Scored climb_numbers(const Scored& start);
   Scored step_choices(const Scored& at);
+  std::vector<Scored> with_chances(std::vector<Genome> genomes) const;
   double value_at(const Genome& genome, std::span<const std::size_t> domains,
                   std::span<const LazyGp> nearby, std::span<double> gradient) const;
   std::vector<std::size_t> continuous(const Genome& genome) const;

@@ -12,7 +12,7 @@
 namespace detol::inline search {
 
 struct GpOptions {
-  std::size_t startup;  // Sobol points before the first fit
+  std::size_t startup;  // trials before the first fit, failed ones included
   double growth;        // ratio of observations to those of the last refit at which a refit is due
   double surprise;      // mean square of the innovations above which a refit is due
   GpAcquisition acquisition;

@@ -18,31 +18,14 @@ namespace {
 
 constexpr std::size_t kStarts = 20;        // candidates from which climbs start or one is proposed
 constexpr std::size_t kPromising = 300;    // candidates whose chance of failure is computed
-constexpr double kFailureLength = 0.1;     // longest length scale / root of the dimension
-constexpr double kSameTrial = 0.02;        // a repeat fails or not as before, but for 1 in 50
-constexpr double kUnlikely = 1e6;          // below every logarithm of an acquisition
 constexpr std::size_t kMostSampled = 300;  // candidates of a Thompson sample
 constexpr std::size_t kMostScored = 16;  // candidates of a region, where their model has many rows
 constexpr double kSure = 3;              // deviations that a sample's value hardly ever leaves
 
-// Returns the kernel for failures: that of the values with shorter length scales, as the boundary
-// of failures is sharp.
-Kernel likeness_of_failures(const ProposalInput& input) {
-  KernelParameters parameters = input.model.output(0).kernel().parameters();
-  const double longest = kFailureLength * std::sqrt(static_cast<double>(parameters.lengths.size()));
-  for (double& length : parameters.lengths) length = std::min(length, longest);
-  return Kernel(input.features, std::move(parameters));
-}
-
 class Proposal {
  public:
   Proposal(const ProposalInput& input, Rng rng)
-      : in_(input),
-        process_(input.model.output(0)),
-        scorer_(input),
-        likeness_(likeness_of_failures(input)),
-        rng_(rng),
-        neighbourhoods_(input) {}
+      : in_(input), scorer_(input), rng_(rng), neighbourhoods_(input) {}
 
   Genome operator()() {
     if (in_.acquisition == GpAcquisition::kThompson) return lowest_of_a_sample(somewhere());
@@ -63,7 +46,8 @@ class Proposal {
   // Returns the candidates of a region that score best by the processes nearby; all if there are
   // none, or where trials fail, as the best may be those that fail.
   std::vector<Genome> most_promising(std::vector<Genome> genomes) const {
-    if (nearby_.empty() || in_.failed.size() > 0 || genomes.size() <= kMostScored) return genomes;
+    if (nearby_.empty() || in_.failures.failed() > 0 || genomes.size() <= kMostScored)
+      return genomes;
     std::vector<Scored> scored = scorer_.score(std::move(genomes), nearby_);
     std::ranges::stable_sort(scored, std::greater<>(), &Scored::value);
     scored.resize(kMostScored);
@@ -92,19 +76,15 @@ class Proposal {
 
   Genome best_after_climbing(std::vector<Scored> scored) {
     std::ranges::stable_sort(scored, std::greater<>(), &Scored::value);
-    is_careful_ = in_.failed.size() > 0 && rng_.chance(0.5);
-    if (in_.failed.size() > 0) {
+    if (in_.failures.is_informed()) {
       scored.resize(std::min(scored.size(), kPromising));
-      for (Scored& each : scored) each.value += worth_of_success(each.genome);
+      scorer_.add_chances(scored);
       std::ranges::stable_sort(scored, std::greater<>(), &Scored::value);
     }
     std::vector<Scored> starts = distinct(scored);
     GpClimber climb(in_, scorer_, neighbourhoods_, region_ ? &*region_ : nullptr, rng_);
     const std::size_t climbs = std::min(climb.affordable(), starts.size());
-    for (std::size_t i = 0; i < climbs; ++i) {
-      starts.push_back(climb(starts[i]));
-      starts.back().value += worth_of_success(starts.back().genome);
-    }
+    for (std::size_t i = 0; i < climbs; ++i) starts.push_back(climb(starts[i]));
     std::ranges::stable_sort(starts, std::greater<>(), &Scored::value);
     for (const Scored& each : starts) {
       if (!is_taken(each.genome)) return each.genome;
@@ -127,9 +107,8 @@ class Proposal {
   // Returns the candidate at which one function drawn from the posterior is lowest (Thompson
   // sampling).
   Genome lowest_of_a_sample(std::vector<Genome> genomes) {
-    std::erase_if(genomes, [&](const Genome& genome) {
-      return is_taken(genome) || !rng_.chance(std::exp(log_feasible(genome)));
-    });
+    std::erase_if(genomes, [&](const Genome& genome) { return is_taken(genome); });
+    drop_likely_failures(genomes);
     if (genomes.empty()) return fresh_draw();
     if (genomes.size() > kMostSampled) genomes.resize(kMostSampled);
     Points points = in_.features.empty_points();
@@ -154,32 +133,17 @@ class Proposal {
     return genome;
   }
 
-  // Returns what the chance of success adds to the logarithm of an acquisition. Where the best lies
-  // among failures, their expected improvement exceeds that of all others whatever the chance, so a
-  // careful proposal is of a candidate that fails less often than not, if there is one.
-  double worth_of_success(const Genome& genome) const {
-    const double log = log_feasible(genome);
-    return is_careful_ && log < std::log(0.5) ? log - kUnlikely : log;
-  }
-
-  // Returns the logarithm of the chance that a trial does not fail: the share of told trials that
-  // did not, weighted by c / (1 - c) where c is the correlation with this one (as Shepard, 1968,
-  // weighs by distance), plus one imagined success.
-  double log_feasible(const Genome& genome) const {
-    if (in_.failed.size() == 0) return 0;
-    const Point x = in_.features.of(genome);
-    const auto likeness = [&](const Points& points, std::size_t count) {
-      std::vector<double> k(count);
-      likeness_.row(x, points, k);
-      double sum = 0;
-      for (double covariance : k) {
-        const double c = covariance / likeness_.variance();
-        sum += c / (1 - c + kSameTrial);
-      }
-      return sum;
-    };
-    const double measured = 1 + likeness(process_.points(), process_.measured());
-    return std::log(measured / (measured + likeness(in_.failed, in_.failed.size())));
+  // Keeps each genome with its chance of success.
+  void drop_likely_failures(std::vector<Genome>& genomes) {
+    if (!in_.failures.is_informed()) return;
+    Points points = in_.features.empty_points();
+    for (const Genome& genome : genomes) points.push_back(in_.features.of(genome));
+    const std::vector<double> chances = in_.failures.log_chances(points);
+    std::vector<Genome> kept;
+    for (std::size_t i = 0; i < genomes.size(); ++i) {
+      if (rng_.chance(std::exp(chances[i]))) kept.push_back(std::move(genomes[i]));
+    }
+    genomes = std::move(kept);
   }
 
   // Returns the best of the list that are not taken, each once.
@@ -195,10 +159,7 @@ class Proposal {
   }
 
   const ProposalInput& in_;
-  const LazyGp& process_;  // of the first objective
   const GpScorer scorer_;
-  const Kernel likeness_;    // the correlation of trials' failures
-  bool is_careful_ = false;  // the present proposal
   Rng rng_;
   std::optional<GpRegion> region_;
   GpNeighbourhoods neighbourhoods_;

@@ -14,6 +14,7 @@
 #include "encodings/space/space.h"
 #include "search/basins.h"
 #include "search/gp_criterion.h"
+#include "search/gp_failures.h"
 #include "search/gp_model.h"
 
 namespace detol::inline search {
@@ -33,7 +34,7 @@ struct ProposalInput {
   std::span<const Genome> genomes;                 // of the model's observations, in their order
   std::span<const Genome> candidates;              // attached to the model's processes
   const std::unordered_set<std::uint64_t>& taken;  // identities that were told or are pending
-  const Points& failed;                            // trials that failed
+  const GpFailures& failures;                      // up to date
   GpAcquisition acquisition = GpAcquisition::kImprovement;
   double side = 0;  // of the trust region to which proposals are limited; 0: there is none
 

@@ -131,9 +131,9 @@ RefitJob refit_job(RefitInput input) {
 
 }  // namespace
 
-void GpRefits::advance(GpModel& model) {
+void GpRefits::advance(GpModel& model, std::size_t failed) {
   if (!are_own_) return;
-  if (!stepped_ && is_due(model)) stepped_.emplace(input(model));
+  if (!stepped_ && is_due(model, failed)) stepped_.emplace(input(model));
   if (!stepped_ || !stepped_->advance(kStepWork)) return;
   auto [fit, processes] = stepped_->take();
   model.use(std::move(fit), std::move(processes));
@@ -146,8 +146,8 @@ void GpRefits::leave_to_caller() {
   stepped_.reset();
 }
 
-std::optional<RefitJob> GpRefits::job(GpModel& model) {
-  if (is_job_out_ || !is_due(model)) return std::nullopt;
+std::optional<RefitJob> GpRefits::job(GpModel& model, std::size_t failed) {
+  if (is_job_out_ || !is_due(model, failed)) return std::nullopt;
   is_job_out_ = true;
   return refit_job(input(model));
 }
@@ -177,11 +177,11 @@ void GpRefits::forget() {
   if (are_own_) version_ = 0;
 }
 
-bool GpRefits::is_due(GpModel& model) const {
+bool GpRefits::is_due(GpModel& model, std::size_t failed) const {
   const std::size_t n = model.size(), before = model.fitted_at();
   const std::size_t startup =
       model.observed().sources > 0 ? std::min(options_.startup, kWarmStartup) : options_.startup;
-  if (n < std::max(startup, kFewest)) return false;
+  if (n < std::max(startup - std::min(startup, failed), kFewest)) return false;
   if (before == 0) return true;
   if (n < before + 2) return false;
   if (static_cast<double>(n) >= options_.growth * static_cast<double>(before)) return true;

@@ -81,20 +81,20 @@ class GpRefits {
   // The searcher refits itself: after each observation it does a step of the refit that is due or
   // goes on. A step takes some 50 ms at most. Below some 300 observations a refit is one step; at
   // 1,000 it takes about five, and is then used with the observations known as it began. Does
-  // nothing once the refits are the caller's.
-  void advance(GpModel& model);
+  // nothing once the refits are the caller's. `failed` trials count as startup points, too.
+  void advance(GpModel& model, std::size_t failed = 0);
 
   // The caller refits: job() returns a refit that is due, if none is out; use_last() uses the last
   // one absorbed as soon as the model has the observations that it was made of.
   void leave_to_caller();
-  std::optional<RefitJob> job(GpModel& model);
+  std::optional<RefitJob> job(GpModel& model, std::size_t failed = 0);
   void absorb(const Refit& refit);
   void use_last(GpModel& model);
 
   void forget();  // the model was made anew and has no observations
 
  private:
-  bool is_due(GpModel& model) const;
+  bool is_due(GpModel& model, std::size_t failed) const;
   RefitInput input(const GpModel& model) const;
 
   std::string_view name_;

@@ -104,7 +104,7 @@ Genome GpRestartModels::propose(const ProposalInput& input, std::span<const Pend
                     .genomes = genomes,
                     .candidates = {},
                     .taken = input.taken,
-                    .failed = input.failed,
+                    .failures = input.failures,
                     .acquisition = input.acquisition,
                     .side = input.side};
   own.restart.emplace(GpRestart{place_of(input.restart->centre), place_of(input.restart->leader),

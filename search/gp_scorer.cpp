@@ -42,6 +42,14 @@ std::vector<Scored> GpScorer::score(std::vector<Genome> genomes,
   return scored(std::move(genomes), predictions);
 }
 
+void GpScorer::add_chances(std::vector<Scored>& scored) const {
+  if (!in_.failures.is_informed()) return;
+  Points points = in_.features.empty_points();
+  for (const Scored& each : scored) points.push_back(in_.features.of(each.genome));
+  const std::vector<double> chances = in_.failures.log_chances(points);
+  for (std::size_t i = 0; i < scored.size(); ++i) scored[i].value += chances[i];
+}
+
 // Scores genomes; `predictions[i][j]` is the prediction of output i at genome j.
 std::vector<Scored> GpScorer::scored(
     std::vector<Genome> genomes, const std::vector<std::vector<Prediction>>& predictions) const {

@@ -31,6 +31,8 @@ class GpScorer {
 
   // Scores by the processes `nearby` (GpNeighbourhoods), if there are any, else by the model's own.
   std::vector<Scored> score(std::vector<Genome> genomes, std::span<const LazyGp> nearby = {}) const;
+  // Adds the logarithms of the chances of success, which all cost as much as the scores.
+  void add_chances(std::vector<Scored>& scored) const;
   // Scores the input's candidates, whose posteriors the model's processes keep up to date.
   std::vector<Scored> score_candidates() const;
 

@@ -227,6 +227,27 @@ BenchmarkFunction make_gallagher(const FunctionConfig& config) {
   return {.values = value, .optimum = 0};
 }
 
+// A bowl about 1, 1, ... with weights from 1 to 2, in which trials fail where the numbers exceed
+// .55 on average. On that plane each is 1 - m / weight for one m.
+BenchmarkFunction make_boundary(const FunctionConfig& config) {
+  const auto count = config.whole("dimensions").value_or(5);
+  double inverses = 0;  // of the weights
+  for (std::int64_t i = 0; i < count; ++i)
+    inverses += 1 / (1 + static_cast<double>(i) / static_cast<double>(count - 1));
+  const auto values = [](const Genome& genome) {
+    const auto x = genome.codes();
+    const double last = static_cast<double>(x.size() - 1);
+    double sum = 0, value = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      sum += x[i];
+      value += (1 + static_cast<double>(i) / last) * square(x[i] - 1);
+    }
+    const bool fails = sum > 0.55 * static_cast<double>(x.size());
+    return Point{fails ? std::numeric_limits<double>::quiet_NaN() : value};
+  };
+  return {.values = values, .optimum = square(0.45 * static_cast<double>(count)) / inverses};
+}
+
 // The value and the constraint of a simulation of Gardner et al. (2014, "Bayesian Optimization with
 // Inequality Constraints", ICML).
 BenchmarkFunction make_gardner(const FunctionConfig&) {
@@ -303,6 +324,7 @@ constexpr std::array kFormulas = {
     Formula{"mixed", [](const FunctionConfig&) { return of(mixed); }},
     Formula{"conditional", [](const FunctionConfig&) { return of(conditional); }},
     Formula{"branches", make_branches},
+    Formula{"boundary", make_boundary},
     Formula{"gardner", make_gardner},
     Formula{"hartmann6_constrained", make_hartmann6_constrained},
     Formula{"zdt1", [](const FunctionConfig&) { return of_zdt(convex); }},

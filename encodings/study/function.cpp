@@ -38,7 +38,7 @@ constexpr std::array kFromTwo = {dimensions_from(2), kShift, kRotate, kWarp, kIr
 constexpr std::array kNoiseAlone = {kNoise};
 constexpr std::array kInstances = {kInstance, kNoise};
 constexpr std::array kGallagher = {dimensions_from(2), kInstance, kNoise};
-constexpr std::array kZdt = {dimensions_from(2), kNoise};
+constexpr std::array kUnmoved = {dimensions_from(2), kNoise};
 constexpr std::array kDtlz = {
     dimensions_from(3), Field{.key = "objectives", .kind = kInt, .low = 2, .high = 3}, kNoise};
 
@@ -59,6 +59,7 @@ constexpr std::array kBoxes = {
     Box{"ellipsoid", -5, 5, 2},
     Box{"shekel", 0, 10, 4},
     Box{"gallagher", -5, 5, 2},
+    Box{"boundary", 0, 1, 5},
     Box{"gardner", 0, 6, 2},
     Box{"hartmann6_constrained", 0, 1, 6},
     Box{"zdt1", 0, 1, 30},
@@ -176,13 +177,15 @@ constexpr std::array kFunctions = {
                 value_alone},
     FunctionRow{"branches", "four kinds with parameters of their own, nearly equally good",
                 kInstances, branches_space, value_alone},
+    FunctionRow{"boundary", "a bowl whose best values lie beside trials that fail", kUnmoved,
+                box_space, value_alone},
     FunctionRow{"gardner", "two parameters, and a constraint that 2 % of the box keep", kNoiseAlone,
                 box_space, constrained},
     FunctionRow{"hartmann6_constrained", "hartmann6 with two constraints that its optimum breaks",
                 kNoiseAlone, box_space, constrained},
-    FunctionRow{"zdt1", "two objectives, a convex front", kZdt, box_space, several},
-    FunctionRow{"zdt2", "two objectives, a concave front", kZdt, box_space, several},
-    FunctionRow{"zdt3", "two objectives, a front in five pieces", kZdt, box_space, several},
+    FunctionRow{"zdt1", "two objectives, a convex front", kUnmoved, box_space, several},
+    FunctionRow{"zdt2", "two objectives, a concave front", kUnmoved, box_space, several},
+    FunctionRow{"zdt3", "two objectives, a front in five pieces", kUnmoved, box_space, several},
     FunctionRow{"dtlz2", "two or three objectives, a front on the unit sphere", kDtlz, dtlz_space,
                 several},
 };

@@ -73,6 +73,8 @@ class Trace final : public Observer {
   }
 
   void happened(const Event& event, const StudyState& state) override {
+    const auto* told = std::get_if<event::Told>(&event);
+    if (told != nullptr && std::holds_alternative<Failed>(told->outcome)) ++evaluations_;
     const auto* reported = std::get_if<event::Reported>(&event);
     if (reported == nullptr) return;
     ++evaluations_;

@@ -84,6 +84,7 @@ TEST(FunctionStudy, EachFunctionHasItsBoxAndMetrics) {
        "a, b, c, d", "0 to 1", "value"},
       {"mixed", "x0 x1 x2 x3", "-5 to 5", "a, b, c, d", "value"},
       {"conditional", "x0 x1<-x0 x2<-x0 x3<-x0 x4<-x0 x5<-x4", "a, b, c", "0 to 1", "value"},
+      {"boundary, dimensions: 2", "x0 x1", "0 to 1", "0 to 1", "value"},
       {"gardner", "x0 x1", "0 to 6", "0 to 6", "value c1"},
       {"hartmann6_constrained", "x0 x1 x2 x3 x4 x5", "0 to 1", "0 to 1", "value c1 c2"},
       {"zdt1, dimensions: 2", "x0 x1", "0 to 1", "0 to 1", "f1 f2"},

@@ -41,6 +41,26 @@ TEST(GpClimber, ClimbsNoFurtherThanItsRegion) {
   EXPECT_GT(free.value, held.value);
 }
 
+TEST(GpClimber, StopsWhereTrialsFail) {
+  ModelledSquare slope = falling();
+  Rng draws(5);
+  for (int i = 0; i < 60; ++i) {
+    const Genome genome = slope.space.sample(draws);
+    slope.failures.tell(slope.features->of(genome), genome.number("x") > 0.7);
+  }
+  slope.failures.update();
+  ProposalInput input = slope.input();
+  input.acquisition = GpAcquisition::kBound;
+  const GpScorer scorer(input);
+  std::vector<Scored> start = scorer.score({slope.space.at(std::vector{0.5, 0.5})});
+  scorer.add_chances(start);
+  Rng rng(1);
+  GpNeighbourhoods neighbourhoods(input);
+  const Scored top = GpClimber(input, scorer, neighbourhoods, nullptr, rng)(start.front());
+  EXPECT_GT(top.genome.number("x"), 0.5);
+  EXPECT_LT(top.genome.number("x"), 0.75);
+}
+
 TEST(GpRegion, IsAsWideAsItsSideAroundTheBestAndHasAllItsCandidates) {
   const ModelledSquare slope = falling();
   const ProposalInput input = slope.input(0.2);

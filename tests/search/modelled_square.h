@@ -19,7 +19,7 @@ struct ModelledSquare {
   GpModel model{features, 1, 1, features->empty_points()};
   std::vector<Genome> genomes;
   std::unordered_set<std::uint64_t> taken;
-  Points failed = features->empty_points();
+  GpFailures failures{*features};
 
   // Returns the observation's number.
   std::size_t add(Genome genome, double loss) {
@@ -45,7 +45,7 @@ struct ModelledSquare {
             .genomes = genomes,
             .candidates = {},
             .taken = taken,
-            .failed = failed,
+            .failures = failures,
             .side = side};
   }
 };

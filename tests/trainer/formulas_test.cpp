@@ -182,6 +182,19 @@ TEST(Formulas, EveryInstanceOfBranchesHasFourNearOptima) {
   EXPECT_GT(best_kinds.size(), 1u);
 }
 
+TEST(Formulas, TrialsOfBoundaryFailJustBeyondItsOptimum) {
+  const Subject subject = subject_of("boundary, dimensions: 5");
+  const double inverses = 1 + 1 / 1.25 + 1 / 1.5 + 1 / 1.75 + 1 / 2.0;
+  std::vector<double> inside, outside;
+  for (const double weight : {1.0, 1.25, 1.5, 1.75, 2.0}) {
+    const double best = 1 - 2.25 / inverses / weight;
+    inside.push_back(best - 1e-9);
+    outside.push_back(best + 1e-9);
+  }
+  EXPECT_NEAR(subject.at(inside).front(), subject.benchmark.optimum, 1e-7);
+  EXPECT_TRUE(std::isnan(subject.at(outside).front()));
+}
+
 TEST(Formulas, GallagherHasItsOptimumOnItsHighestPeak) {
   for (int instance = 0; instance < 5; ++instance) {
     const Subject subject = subject_of("gallagher, instance: " + std::to_string(instance));
