@@ -210,6 +210,7 @@ Result<Rows> reasons(const OpenStudy& study, const Rows& trial) {
   }
   add("acquisition", why.explanation->acquisition);
   if (why.explanation->feasibility) add("feasibility", *why.explanation->feasibility);
+  if (why.explanation->success) add("success", *why.explanation->success);
   return rows;
 }
 

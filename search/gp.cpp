@@ -138,7 +138,13 @@ class Gp final : public Searcher {
     model_.fantasize(fantasies());
     Points at = features_->empty_points();
     at.push_back(features_->of(trial.genome));
-    return explained(model_, options_.acquisition, at, objectives_);
+    Explanation explanation = explained(model_, options_.acquisition, at, objectives_);
+    failures_->update();
+    if (failures_->is_informed()) {
+      explanation.success = failures_->success(at[0]);
+      explanation.acquisition += failures_->log_chance(at[0]);
+    }
+    return explanation;
   }
 
   void absorb(const Refit& refit) override { refits_.absorb(refit); }

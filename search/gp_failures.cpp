@@ -1,6 +1,7 @@
 #include "search/gp_failures.h"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 
 #include "core/rng.h"
@@ -81,6 +82,10 @@ void GpFailures::fit_anew() {
   const FitResult best = fit(features_, points, labels, default_parameters(features_));
   process_.emplace(features_, best.parameters, points, labels);
   fitted_ = known_ = due_;
+}
+
+double GpFailures::success(const Point& x) const {
+  return std::exp(log_chance(x) / kCaution);
 }
 
 double GpFailures::log_chance(const Point& x) const {

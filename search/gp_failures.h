@@ -33,6 +33,9 @@ class GpFailures {
   // Learns what was told since the last call; a new fit takes some 10 ms.
   void update();
 
+  // Returns the probability of success. REQUIRES: as below.
+  double success(const Point& x) const;
+
   // Chance: the logarithm of the probability of success, to the power of kCaution, and its
   // derivatives by the columns of numbers. REQUIRES: is_informed(), update() since the last tell().
   struct Chance {

@@ -64,6 +64,7 @@ struct Explanation {
   // improvement, or what its options say.
   double acquisition = 0;
   std::optional<double> feasibility = {};  // probability that all constraints are kept
+  std::optional<double> success = {};      // probability of an outcome, where some trials failed
 };
 
 class Searcher {

@@ -133,11 +133,35 @@ TEST(Explanation, SaysHowLikelyTheConstraintsAreKept) {
   }
 }
 
+TEST(Explanation, SaysHowLikelyATrialIsToSucceedWhereSomeFailed) {
+  const auto searcher = make("gp", unit_square(), minimize("loss"));
+  Rng rng(8);
+  for (TrialId id = 0; id < 40; ++id) {
+    const Trial trial{id, unit_square().sample(rng)};
+    if (trial.genome.number("x") > 0.5)
+      searcher->tell(trial, Failed{.cause = Cause::kOutOfMemory});
+    else
+      searcher->tell(trial, Measured{.values = {high_bowl(trial.genome)}});
+  }
+  for (int i = 0; i < 10; ++i) {
+    const Genome genome = unit_square().sample(rng);
+    const double x = genome.number("x");
+    const double success = explained(*searcher, genome).success.value();
+    if (x < 0.35) {
+      EXPECT_GT(success, 0.8) << x;
+    } else if (x > 0.65) {
+      EXPECT_LT(success, 0.2) << x;
+    }
+  }
+}
+
 TEST(Explanation, SaysNothingOfConstraintsWhereThereAreNone) {
   const auto searcher = make("gp", unit_square(), minimize("loss"));
   tell_draws(*searcher, 20, 1);
   Rng rng(1);
-  EXPECT_FALSE(explained(*searcher, unit_square().sample(rng)).feasibility);
+  const Explanation explanation = explained(*searcher, unit_square().sample(rng));
+  EXPECT_FALSE(explanation.feasibility);
+  EXPECT_FALSE(explanation.success);
 }
 
 }  // namespace
