@@ -6,7 +6,7 @@
 Every parameter is a number in [0, 1], which `search_quality` maps to the space's. Prints the lines that
 `search_quality` prints, without simulated seconds. All peers minimise, with their defaults, on one thread:
 
-  random, tpe, tpe_multivariate, cmaes, gp_sampler    Optuna
+  random, tpe, tpe_univariate, cmaes, gp_sampler    Optuna
   botorch    SingleTaskGP and LogExpectedImprovement, after 2 (d + 1) points of a Sobol sequence
   smac       SMAC3 for hyperparameters: random forest and LogEI; smac_gp: for black boxes, a Gaussian process
 """
@@ -92,7 +92,7 @@ def smac_peer(facade):
 PEERS = {
     "random": optuna_peer(lambda samplers, seed: samplers.RandomSampler(seed=seed)),
     "tpe": optuna_peer(lambda samplers, seed: samplers.TPESampler(seed=seed)),
-    "tpe_multivariate": optuna_peer(lambda samplers, seed: samplers.TPESampler(seed=seed, multivariate=True)),
+    "tpe_univariate": optuna_peer(lambda samplers, seed: samplers.TPESampler(seed=seed, multivariate=False)),
     "cmaes": optuna_peer(lambda samplers, seed: samplers.CmaEsSampler(seed=seed)),
     "gp_sampler": optuna_peer(lambda samplers, seed: samplers.GPSampler(seed=seed, deterministic_objective=True)),
     "botorch": botorch_proposals,
