@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <limits>
 
 #include "cli/commands.h"
@@ -198,7 +199,7 @@ Result<Rows> reasons(const OpenStudy& study, const Rows& trial) {
   if (!why.explanation || why.explanation->predictions.empty()) return rows;
   const auto add = [&](std::string name, double value) {
     rows.columns.push_back(std::move(name));
-    rows.rows.front().push_back(value);
+    rows.rows.front().push_back(std::isnan(value) ? Cell() : value);
   };
   for (std::size_t i = 0; i < why.explanation->predictions.size(); ++i) {
     const auto& [value, deviation] = why.explanation->predictions[i];

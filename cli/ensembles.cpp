@@ -143,10 +143,11 @@ Result<std::vector<EnsembleMember>> members_of(const event::Model& model) {
     const bool is_member = one.is_object() && one.contains("trial") && one.contains("weight") &&
                            one["trial"].is_number_unsigned() && one["weight"].is_number();
     if (!is_member) return damaged();
-    const auto model = one.find("model");
-    members.push_back(
-        {one["trial"].get<TrialId>(), one["weight"].get<float>(),
-         model != one.end() && model->is_number_integer() ? model->get<std::int64_t>() : 0});
+    const auto retrained = one.find("model");
+    members.push_back({one["trial"].get<TrialId>(), one["weight"].get<float>(),
+                       retrained != one.end() && retrained->is_number_integer()
+                           ? retrained->get<std::int64_t>()
+                           : 0});
   }
   return members;
 }

@@ -146,7 +146,8 @@ Result<Rows> finished_rows(const OpenStudy& study, std::optional<std::vector<Tri
 
 Result<double> metric_of(const Rows& trials, std::size_t row, const std::string& metric) {
   const auto* text = std::get_if<std::string>(&cell(trials, row, "values"));
-  const auto values = nlohmann::json::parse(text != nullptr ? *text : "", nullptr, false);
+  if (text == nullptr) return std::numeric_limits<double>::quiet_NaN();  // it reported nothing
+  const auto values = nlohmann::json::parse(*text, nullptr, false);
   if (!values.is_object()) return fail(ErrorCode::kStorage, "a trial's values are damaged");
   const auto value = values.find(metric);
   if (value == values.end() || !value->is_number()) return std::numeric_limits<double>::quiet_NaN();

@@ -112,6 +112,24 @@ budget: 40trials
   EXPECT_EQ(results("broken"), straight);
 }
 
+TEST_F(FunctionSearch, SaysWhatWasKnownOfATrialThatFailed) {
+  write_bytes(folder_.path() / "boundary.yaml", R"(version: 1
+study: boundary
+seed: 3
+function: {name: boundary}
+objectives: [{metric: value, direction: minimize}]
+search: {algorithm: gp}
+budget: 30trials
+)");
+  ASSERT_EQ(detol({"search", "--space", "boundary.yaml", "-j", "1"}).code, 0);
+  const Json failed = json({"trials", "boundary", "--state", "FAIL"});
+  ASSERT_FALSE(failed.empty());
+  const Json why = json({"trial", "boundary", failed.back()["trial"].dump(), "--why"});
+  EXPECT_TRUE(why["measured_value"].is_null()) << why;
+  EXPECT_TRUE(why["predicted_value"].is_number()) << why;
+  EXPECT_GT(why["success"].get<double>(), 0) << why;
+}
+
 TEST_F(FunctionSearch, RunsAndIsRead) {
   const Json valid = json({"validate", "--space", "naps.yaml"});
   EXPECT_EQ(valid["choices"], 1);
