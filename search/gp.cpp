@@ -333,8 +333,8 @@ class Gp final : public Searcher {
     const std::size_t steps = pending_.size() <= 2 * half ? 0 : (pending_.size() - half - 1) / half;
     std::vector<Pending> fantasies;
     for (const auto& [trial, expected] : pending_) fantasies.push_back({trial, &expected.point});
-    const auto first = fantasies.begin();
-    fantasies.erase(first, first + static_cast<std::ptrdiff_t>(steps * half));
+    fantasies.erase(fantasies.begin(),
+                    fantasies.begin() + static_cast<std::ptrdiff_t>(steps * half));
     return fantasies;
   }
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <span>
 
-#include "core/rng.h"
 #include "surrogate/acquisition.h"
 #include "surrogate/fit.h"
 
@@ -92,13 +91,6 @@ double GpFailures::log_chance(const Point& x) const {
   return cautious(*process_, process_->predict(x)).value;
 }
 
-std::vector<double> GpFailures::log_chances(const Points& points) const {
-  std::vector<double> chances;
-  for (const Prediction& at : process_->predict(points))
-    chances.push_back(cautious(*process_, at).value);
-  return chances;
-}
-
 GpFailures::Chance GpFailures::chance(const Point& x) const {
   const LazyGp::Slope slope = process_->slope(x);
   const AcquisitionValue value = cautious(*process_, slope.at);
@@ -106,6 +98,15 @@ GpFailures::Chance GpFailures::chance(const Point& x) const {
   for (std::size_t i = 0; i < slope.mean.size(); ++i)
     chance.slope.push_back(value.by_mean * slope.mean[i] + value.by_variance * slope.variance[i]);
   return chance;
+}
+
+void GpFailures::drop_likely(std::vector<Genome>& genomes, Rng& rng) const {
+  if (!is_informed()) return;
+  std::vector<Genome> kept;
+  for (Genome& genome : genomes) {
+    if (rng.chance(std::exp(log_chance(features_.of(genome))))) kept.push_back(std::move(genome));
+  }
+  genomes = std::move(kept);
 }
 
 }  // namespace detol::inline search

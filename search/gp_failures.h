@@ -15,6 +15,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/rng.h"
+#include "encodings/space/space.h"
 #include "surrogate/lazy_gp.h"
 
 namespace detol::inline search {
@@ -43,8 +45,11 @@ class GpFailures {
     std::vector<double> slope;
   };
   double log_chance(const Point& x) const;
-  std::vector<double> log_chances(const Points& points) const;
   Chance chance(const Point& x) const;
+
+  // Keeps each genome with its chance, drawn by `rng`; all if !is_informed(). REQUIRES: update()
+  // since the last tell().
+  void drop_likely(std::vector<Genome>& genomes, Rng& rng) const;
 
  private:
   std::vector<std::size_t> chosen_for_fit() const;

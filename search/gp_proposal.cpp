@@ -108,7 +108,7 @@ class Proposal {
   // sampling).
   Genome lowest_of_a_sample(std::vector<Genome> genomes) {
     std::erase_if(genomes, [&](const Genome& genome) { return is_taken(genome); });
-    drop_likely_failures(genomes);
+    in_.failures.drop_likely(genomes, rng_);
     if (genomes.empty()) return fresh_draw();
     if (genomes.size() > kMostSampled) genomes.resize(kMostSampled);
     Points points = in_.features.empty_points();
@@ -131,19 +131,6 @@ class Proposal {
     Genome genome = in_.space.sample(rng_);
     for (int i = 0; i < 20 && is_taken(genome); ++i) genome = in_.space.sample(rng_);
     return genome;
-  }
-
-  // Keeps each genome with its chance of success.
-  void drop_likely_failures(std::vector<Genome>& genomes) {
-    if (!in_.failures.is_informed()) return;
-    Points points = in_.features.empty_points();
-    for (const Genome& genome : genomes) points.push_back(in_.features.of(genome));
-    const std::vector<double> chances = in_.failures.log_chances(points);
-    std::vector<Genome> kept;
-    for (std::size_t i = 0; i < genomes.size(); ++i) {
-      if (rng_.chance(std::exp(chances[i]))) kept.push_back(std::move(genomes[i]));
-    }
-    genomes = std::move(kept);
   }
 
   // Returns the best of the list that are not taken, each once.

@@ -94,6 +94,7 @@ class SampleProposal {
     std::erase_if(genomes, [&](const Genome& genome) {
       return in_.taken.contains(in_.space.identity(genome));
     });
+    in_.failures.drop_likely(genomes, rng_);
     if (genomes.empty()) return;
     Points points = in_.features.empty_points();
     for (const Genome& genome : genomes) points.push_back(in_.features.of(genome));

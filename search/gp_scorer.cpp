@@ -44,10 +44,7 @@ std::vector<Scored> GpScorer::score(std::vector<Genome> genomes,
 
 void GpScorer::add_chances(std::vector<Scored>& scored) const {
   if (!in_.failures.is_informed()) return;
-  Points points = in_.features.empty_points();
-  for (const Scored& each : scored) points.push_back(in_.features.of(each.genome));
-  const std::vector<double> chances = in_.failures.log_chances(points);
-  for (std::size_t i = 0; i < scored.size(); ++i) scored[i].value += chances[i];
+  for (Scored& each : scored) each.value += in_.failures.log_chance(in_.features.of(each.genome));
 }
 
 // Scores genomes; `predictions[i][j]` is the prediction of output i at genome j.

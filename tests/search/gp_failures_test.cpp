@@ -89,6 +89,19 @@ TEST_F(FailuresOfACube, ChancesDoNotDependOnWhenTheyWereAskedFor) {
 }
 
 // Two failures among a thousand trials, told first: more than a fit holds.
+TEST_F(FailuresOfACube, LikelyFailuresAreDropped) {
+  const Genome good = at({0.1, 0.1, 0.1}), bad = at({0.9, 0.9, 0.9});
+  const std::vector<Genome> both = {bad, good, bad, good};
+  std::vector<Genome> genomes = both;
+  Rng rng(1);
+  failures.drop_likely(genomes, rng);
+  EXPECT_EQ(genomes, both);  // nothing is known
+  tell_of_a_plane(60);
+  failures.update();
+  failures.drop_likely(genomes, rng);
+  EXPECT_EQ(genomes, (std::vector<Genome>{good, good}));
+}
+
 TEST_F(FailuresOfACube, FewFailuresAmongManyTrialsAreNotForgotten) {
   failures.tell(features.of(at({0.9, 0.9, 0.9})), true);
   failures.tell(features.of(at({0.88, 0.9, 0.92})), true);

@@ -192,6 +192,24 @@ TEST(Gp, LeavesTheStartupWhereMostTrialsFail) {
   EXPECT_GE(succeeded, 10);  // 2 where failures do not count
 }
 
+// So many trials are pending that most proposals are samples.
+TEST(Gp, AvoidsFailuresAlsoBesideManyPendingTrials) {
+  const auto searcher = gp(square(), {});
+  Rng rng(4);
+  for (TrialId id = 0; id < 60; ++id) {
+    const Trial trial{id, square().sample(rng)};
+    if (trial.genome.number("x") < 0.4)
+      searcher->tell(trial, Failed{.cause = Cause::kDiverged});
+    else
+      searcher->tell(trial, Measured{.values = {bowl(trial.genome)}});
+  }
+  searcher->ask(60, 150);
+  int failing = 0;
+  for (const Trial& trial : searcher->ask(210, 50))
+    failing += trial.genome.number("x") < 0.35 ? 1 : 0;
+  EXPECT_LT(failing, 15);
+}
+
 TEST(Gp, CoversAFrontOfTwoObjectives) {
   const auto searcher = gp(square(), {}, {minimize("a"), minimize("b")});
   std::vector<Losses> seen;
