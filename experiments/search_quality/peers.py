@@ -4,26 +4,34 @@
   peers.py SEARCH_QUALITY SPACE_FILE PEER FIRST_SEED SEEDS EVALUATIONS
 
 Every parameter is a number in [0, 1], which `search_quality` maps to the space's. Prints the lines that
-`search_quality` prints, without simulated seconds. All peers minimise, with their defaults, on one thread:
+`search_quality` prints, without simulated seconds. All peers minimise, with their defaults, on one thread. Under
+noise each is measured by the trial with its best value, BoTorch also by the one of the best posterior mean:
 
   random, tpe, tpe_univariate, cmaes, gp_sampler    Optuna
-  botorch    SingleTaskGP and LogExpectedImprovement, after 2 (d + 1) points of a Sobol sequence
+  botorch    SingleTaskGP and LogExpectedImprovement, after 2 (d + 1) points of a Sobol sequence;
+             botorch_noisy: qLogNoisyExpectedImprovement
   smac       SMAC3 for hyperparameters: random forest and LogEI; smac_gp: for black boxes, a Gaussian process
 """
+import functools
 import math
+import random
 import subprocess
 import sys
 import tempfile
 import warnings
 
 
+POINTS = 50, 100, 200  # evaluations that `run` compares at
+
+
 class Function:
-    """The function of a space file without noise, in the unit cube."""
+    """The function of a space file in the unit cube, without noise, and its noise's standard deviation."""
 
     def __init__(self, program, space_file):
         self.process = subprocess.Popen([program, "--values", space_file], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
-        self.dimensions = int(self.process.stdout.readline())
+        dimensions, noise = self.process.stdout.readline().split()
+        self.dimensions, self.noise = int(dimensions), float(noise)
 
     def __call__(self, point):
         self.process.stdin.write(" ".join(f"{x:.17g}" for x in point) + "\n")
@@ -31,7 +39,8 @@ class Function:
         return float(self.process.stdout.readline())
 
 
-# Each peer is a generator: it yields a point and is sent its value.
+# Each peer is a generator: it yields a point, with the index of the point that its model expects to be the best
+# so far (None: it has no model), and is sent the point's value.
 def optuna_peer(make_sampler):
     def proposals(dimensions, seed, _):
         import optuna
@@ -39,14 +48,14 @@ def optuna_peer(make_sampler):
         study = optuna.create_study(sampler=make_sampler(optuna.samplers, seed))
         while True:
             trial = study.ask()
-            value = yield [trial.suggest_float(f"x{i}", 0, 1) for i in range(dimensions)]
+            value = yield [trial.suggest_float(f"x{i}", 0, 1) for i in range(dimensions)], None
             study.tell(trial, value)
     return proposals
 
 
-def botorch_proposals(dimensions, seed, _):
+def botorch_proposals(dimensions, seed, _, is_noisy=False):
     import torch
-    from botorch.acquisition import LogExpectedImprovement
+    from botorch.acquisition import LogExpectedImprovement, qLogNoisyExpectedImprovement
     from botorch.fit import fit_gpytorch_mll
     from botorch.models import SingleTaskGP
     from botorch.models.transforms import Standardize
@@ -58,18 +67,21 @@ def botorch_proposals(dimensions, seed, _):
     points, values = [], []
     start = torch.quasirandom.SobolEngine(dimensions, scramble=True, seed=seed).draw(2 * (dimensions + 1), dtype=torch.float64)
     for point in start.tolist():
-        values.append(-(yield point))
+        values.append(-(yield point, None))
         points.append(point)
     bounds = torch.stack([torch.zeros(dimensions), torch.ones(dimensions)])
     while True:
         outcomes = torch.tensor(values).unsqueeze(-1)
         model = SingleTaskGP(torch.tensor(points), outcomes, outcome_transform=Standardize(m=1))
         fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
-        acquisition = LogExpectedImprovement(model, best_f=outcomes.max())
+        acquisition = (qLogNoisyExpectedImprovement(model, torch.tensor(points), prune_baseline=True) if is_noisy
+                       else LogExpectedImprovement(model, best_f=outcomes.max()))
         candidate, _ = optimize_acqf(acquisition, bounds, q=1, num_restarts=10, raw_samples=512,
                                      options={"batch_limit": 10})
+        with torch.no_grad():
+            expected = model.posterior(torch.tensor(points)).mean.argmax().item()
         points.append(candidate[0].tolist())
-        values.append(-(yield points[-1]))
+        values.append(-(yield points[-1], expected))
 
 
 def smac_peer(facade):
@@ -84,7 +96,7 @@ def smac_peer(facade):
             optimizer = getattr(smac, facade)(scenario, lambda config, seed: 0.0, logging_level=50)
             while True:
                 trial = optimizer.ask()
-                value = yield [trial.config[f"x{i}"] for i in range(dimensions)]
+                value = yield [trial.config[f"x{i}"] for i in range(dimensions)], None
                 optimizer.tell(trial, TrialValue(cost=value), save=False)
     return proposals
 
@@ -96,6 +108,7 @@ PEERS = {
     "cmaes": optuna_peer(lambda samplers, seed: samplers.CmaEsSampler(seed=seed)),
     "gp_sampler": optuna_peer(lambda samplers, seed: samplers.GPSampler(seed=seed, deterministic_objective=True)),
     "botorch": botorch_proposals,
+    "botorch_noisy": functools.partial(botorch_proposals, is_noisy=True),
     "smac": smac_peer("HyperparameterOptimizationFacade"),
     "smac_gp": smac_peer("BlackBoxFacade"),
 }
@@ -107,14 +120,21 @@ def main():
     function = Function(program, space_file)
     for seed in range(first, first + seeds):
         proposals = PEERS[peer](function.dimensions, seed, evaluations)
-        point, best = next(proposals), math.inf
+        errors, exact, best, best_exact = random.Random(seed), [], math.inf, math.inf
+        point, _ = next(proposals)
         for count in range(1, evaluations + 1):
-            value = function(point)
-            if value < best or count == evaluations:
-                best = min(best, value)
-                print(f"{peer},{seed},{count},0,{best:.9g},{best:.9g},{peer},", flush=True)
-            if count < evaluations:
-                point = proposals.send(value)
+            exact.append(function(point))
+            value = exact[-1] + errors.gauss(0, 1) * function.noise
+            is_best = value < best
+            if is_best:
+                best, best_exact = value, exact[-1]
+            is_point = count == evaluations or (function.noise > 0 and count in POINTS)
+            expected = None
+            if count < evaluations or function.noise > 0:
+                point, expected = proposals.send(value)
+            if is_best or is_point:
+                recommended = best_exact if expected is None else exact[expected]
+                print(f"{peer},{seed},{count},0,{best:.9g},{best_exact:.9g},{peer},{recommended:.9g}", flush=True)
         proposals.close()
 
 

@@ -11,8 +11,8 @@
 //
 //   search_quality --values SPACE_FILE
 //
-// prints the number of a function's parameters, reads lines of so many numbers in [0, 1] and prints
-// the value without noise at each.
+// prints the number of a function's parameters and its noise, reads lines of so many numbers in
+// [0, 1] and prints the value without noise at each.
 
 #include <fmt/format.h>
 
@@ -198,7 +198,7 @@ Result<void> print_values(const std::string& space_file) {
   if (!config.function) return fail(ErrorCode::kUsage, space_file + " has no function");
   const BenchmarkFunction function = without_noise(*config.function);
   std::vector<double> codes(config.space.size());
-  fmt::print("{}\n", codes.size());
+  fmt::print("{} {}\n", codes.size(), config.function->number("noise"));
   while (std::cin) {
     std::fflush(stdout);
     for (std::size_t i = 0; i < codes.size(); ++i) {
