@@ -1,6 +1,6 @@
 // Ranks trials by the posterior mean of a Gaussian process. Example: among losses 0.30, 0.31, 0.29
-// of like trials a 0.20 of another of them is mostly luck: 0.28 is expected of it, and a trial
-// whose neighbours are all near 0.25 is ranked before it.
+// of like trials a 0.20 of another of them is mostly luck: 0.28 is expected of it, and a trial of
+// 0.24 whose neighbours are all near 0.25 is ranked before it.
 //
 //   y = transform(loss);   K = k(X, X) + noise I, fitted to y
 //   mean_i = y_i - noise (K^-1 (y - m))_i     the posterior at the trial's own point, without noise
@@ -24,6 +24,9 @@
 namespace detol::inline search {
 namespace {
 
+constexpr std::size_t kShortlist = 20;  // one of so many trials is on the shortlist
+constexpr std::size_t kLeastListed = 5;
+
 // Returns all places, or `most`: the best third of so many, the others drawn.
 std::vector<std::size_t> chosen(std::span<const double> losses, std::size_t most) {
   std::vector<std::size_t> places(losses.size());
@@ -38,6 +41,16 @@ std::vector<std::size_t> chosen(std::span<const double> losses, std::size_t most
 
 LazyGp process_of(const Features& features, const Points& points, std::span<const double> y) {
   return {features, fit(features, points, y, default_parameters(features)).parameters, points, y};
+}
+
+// Returns the worst value that puts a trial on the shortlist.
+double shortlisted(std::span<const double> losses) {
+  std::vector<double> sorted(losses.begin(), losses.end());
+  const std::size_t count = std::max(sorted.size() / kShortlist, kLeastListed);
+  const auto last =
+      sorted.begin() + static_cast<std::ptrdiff_t>(std::min(count, sorted.size()) - 1);
+  std::ranges::nth_element(sorted, last);
+  return *last;
 }
 
 }  // namespace
@@ -58,10 +71,12 @@ std::vector<Recommended> recommend(const Space& space, Direction direction,
     y.push_back(transform(losses[i]));
   }
   const std::vector<Prediction> predictions = process_of(features, points, y).predict(points);
+  const double last_listed = shortlisted(losses);
   std::vector<std::size_t> order(places.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, {}, [&](std::size_t i) {
-    return std::tuple(predictions[i].mean, losses[places[i]], trials[places[i]].id);
+    const double loss = losses[places[i]];
+    return std::tuple(loss > last_listed, predictions[i].mean, loss, trials[places[i]].id);
   });
   std::vector<Recommended> ranking;
   for (std::size_t i : order) {

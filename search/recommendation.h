@@ -2,8 +2,8 @@
 
 // Recommendation: which of the measured trials is best, where measurements are noisy. The best
 // measured value of many is an optimistic pick: its noise helped it. A Gaussian process smooths the
-// values by those of trials like each, and the trials are ranked by its posterior mean. Pure; safe
-// from any thread.
+// values by those of trials like each, and the best by value are ranked by its posterior mean.
+// Pure; safe from any thread.
 
 #include <cstddef>
 #include <span>
@@ -30,9 +30,12 @@ struct Recommended {
 inline constexpr std::size_t kLeastTrialsToRecommend = 5;
 inline constexpr std::size_t kMostTrialsToRecommend = 1500;
 
-// Returns the trials, the best first; of equal means the better value is first, then the earlier
-// trial. Of more than `most` it takes the best third of so many and draws the rest, always the
-// same. The process is of transformed values (surrogate/transform.h): `mean` is the
+// Returns the trials, the best first: the twentieth with the best values, five at least, by their
+// means, then the others by theirs; of equal means the better value is first, then the earlier
+// trial. A process that takes the detail of a function with many optima for noise would otherwise
+// name a trial that is far worse than the best (experiments/search_quality/RESULTS.md). Of more
+// than `most` trials it takes the best third of so many and draws the rest, always the same. The
+// process is of transformed values (surrogate/transform.h): `mean` is the
 // value whose transform is the posterior mean, which is the median in the objective's units,
 // and `deviation` half of the distance between those one posterior deviation to both sides.
 // O(n^3): seconds for 1,500 trials. REQUIRES: at least kLeastTrialsToRecommend trials of the space.

@@ -74,6 +74,20 @@ TEST(Recommendation, AgreesWithMeasurementsWithoutNoise) {
   for (const Recommended& one : ranking) EXPECT_NEAR(one.mean, trials[one.id].value, 0.02);
 }
 
+TEST(Recommendation, NamesATrialWithOneOfTheBestValuesWhereTheProcessTakesDetailForNoise) {
+  std::vector<MeasuredTrial> trials = bowl(120, 0);
+  for (MeasuredTrial& trial : trials)
+    trial.value +=
+        0.2 * std::cos(60 * trial.genome.number("x")) * std::cos(60 * trial.genome.number("y"));
+  const auto ranking = recommend(square_space(), Direction::kMinimize, trials);
+  std::vector<double> values;
+  for (const MeasuredTrial& trial : trials) values.push_back(trial.value);
+  std::ranges::sort(values);
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_LE(trials[ranking[i].id].value, values[5]);
+  const auto least_mean = std::ranges::min_element(ranking, {}, &Recommended::mean);
+  EXPECT_GT(trials[least_mean->id].value, values[5]);  // this one would be named without the rule
+}
+
 TEST(Recommendation, MaximisingIsMinimisingTheNegative) {
   std::vector<MeasuredTrial> trials = bowl_with_a_lucky_trial();
   const auto least = recommend(square_space(), Direction::kMinimize, trials);
