@@ -42,11 +42,21 @@ Result<Rows> chosen_rows(const OpenStudy& study, std::optional<std::int64_t> top
   return top ? best_rows(study, *top) : one_trial(study, "best");
 }
 
+// Returns true if the best is that of the model: of a study that measures candidates again the mean
+// of several measurements counts, not the luckiest of them.
+Result<bool> is_by_model_of(const OpenStudy& study, const std::string& rule) {
+  if (!rule.empty()) return rule == "posterior";
+  if (study.record.objectives.size() > 1) return false;
+  DETOL_ASSIGN(const StudyConfig config, load_study_config(study.record.config, study.record.name));
+  return config.repeats > 0;
+}
+
 Result<int> run_best(const Arguments& arguments) {
   DETOL_ASSIGN(const OpenStudy study,
                open_study(arguments.globals.storage, arguments.text("STUDY")));
   DETOL_ASSIGN(const auto top, arguments.number("top", 1));
-  DETOL_ASSIGN(Rows rows, chosen_rows(study, top, arguments.text("by") == "posterior"));
+  DETOL_ASSIGN(const bool is_by_model, is_by_model_of(study, arguments.text("by")));
+  DETOL_ASSIGN(Rows rows, chosen_rows(study, top, is_by_model));
   DETOL_TRY(add_architecture(study, rows));
   DETOL_TRY(add_test_scores(study, rows));
   DETOL_TRY(add_cross_validation(study, rows));
@@ -73,30 +83,32 @@ std::string best_notes() {
          "posterior` fits a Gaussian process to the trials that were trained to their end, and\n"
          "ranks them by its mean: what is expected of a trial without its noise. posterior_mean\n"
          "and posterior_deviation are in the objective's units; the latter is what the model\n"
-         "leaves open. All other commands take `best` for the best by the measured value, or the\n"
-         "final choice; `--trial ID` names another.";
+         "leaves open. It is the rule where a study measures candidates again (search.repeats).\n"
+         "All other commands take `best` for the best by the measured value, or the final\n"
+         "choice; `--trial ID` names another.";
 }
 
 }  // namespace
 
 Command best_command() {
-  return {.name = "best",
-          .summary = "show the best trial of a study, or the best N",
-          .options = {{"STUDY", "", "its name; default: the newest study"},
-                      {"--top", "N",
-                       "the best N, as a list; default: the best, with all that is known of it"},
-                      {"--by",
-                       "RULE",
-                       "observed: the best measured value, or the final choice; posterior: the "
-                       "best by a model of all values; default: observed",
-                       Option::kOptional,
-                       {"observed", "posterior"}}},
-          .examples =
-              "  detol best fashion-cnn\n"
-              "  detol best fashion-cnn --top 5 -f json\n"
-              "  detol best fashion-cnn --by posterior",
-          .run = run_best,
-          .notes = best_notes};
+  return {
+      .name = "best",
+      .summary = "show the best trial of a study, or the best N",
+      .options =
+          {{"STUDY", "", "its name; default: the newest study"},
+           {"--top", "N", "the best N, as a list; default: the best, with all that is known of it"},
+           {"--by",
+            "RULE",
+            "observed: the best measured value, or the final choice; posterior: the "
+            "best by a model of all values; default: observed, with search.repeats posterior",
+            Option::kOptional,
+            {"observed", "posterior"}}},
+      .examples =
+          "  detol best fashion-cnn\n"
+          "  detol best fashion-cnn --top 5 -f json\n"
+          "  detol best fashion-cnn --by posterior",
+      .run = run_best,
+      .notes = best_notes};
 }
 
 }  // namespace detol::inline cli

@@ -5,21 +5,26 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "search/recommendation.h"
 
 namespace detol::inline cli {
 namespace {
 
-// Returns the trials of those rows that have a number for the objective.
+// Returns the trials of those rows that have a number for the objective; `feasible` has the rows
+// that keep to the constraints.
 Result<std::vector<MeasuredTrial>> measured(const StudyConfig& config, const Objective& objective,
-                                            const Rows& rows) {
+                                            const Rows& rows, const Rows& feasible) {
+  std::set<TrialId> keepers;
+  for (std::size_t i = 0; i < feasible.rows.size(); ++i) keepers.insert(trial_of(feasible, i));
   std::vector<MeasuredTrial> trials;
   for (std::size_t i = 0; i < rows.rows.size(); ++i) {
     DETOL_ASSIGN(const double value, metric_of(rows, i, objective.metric));
     if (!std::isfinite(value)) continue;
     DETOL_ASSIGN(Genome genome, genome_of(config, rows, i));
-    trials.push_back({trial_of(rows, i), std::move(genome), value});
+    const TrialId id = trial_of(rows, i);
+    trials.push_back({id, std::move(genome), value, keepers.contains(id)});
   }
   return trials;
 }
@@ -57,7 +62,7 @@ Result<std::optional<Rows>> recommended_rows(const OpenStudy& study) {
   DETOL_ASSIGN(const Rows all, trial_rows(study, filter));
   filter.only_feasible = true;
   DETOL_ASSIGN(const Rows feasible, trial_rows(study, filter));
-  DETOL_ASSIGN(const auto trials, measured(config, objectives.front(), all));
+  DETOL_ASSIGN(const auto trials, measured(config, objectives.front(), all, feasible));
   if (trials.size() < kLeastTrialsToRecommend) return std::nullopt;
   Rows ranked =
       with_ranking(feasible, recommend(config.space, objectives.front().direction, trials));

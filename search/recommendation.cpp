@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <tuple>
 
@@ -43,14 +44,16 @@ LazyGp process_of(const Features& features, const Points& points, std::span<cons
   return {features, fit(features, points, y, default_parameters(features)).parameters, points, y};
 }
 
-// Returns the worst value that puts a trial on the shortlist.
-double shortlisted(std::span<const double> losses) {
-  std::vector<double> sorted(losses.begin(), losses.end());
+// Returns the worst loss of the shortlist.
+double last_listed(std::span<const MeasuredTrial> trials, std::span<const double> losses) {
+  std::vector<double> sorted;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    if (trials[i].keeps_constraints) sorted.push_back(losses[i]);
+  }
+  std::ranges::sort(sorted);
   const std::size_t count = std::max(sorted.size() / kShortlist, kLeastListed);
-  const auto last =
-      sorted.begin() + static_cast<std::ptrdiff_t>(std::min(count, sorted.size()) - 1);
-  std::ranges::nth_element(sorted, last);
-  return *last;
+  if (count > sorted.size()) return std::numeric_limits<double>::infinity();
+  return sorted[count - 1];
 }
 
 }  // namespace
@@ -71,12 +74,14 @@ std::vector<Recommended> recommend(const Space& space, Direction direction,
     y.push_back(transform(losses[i]));
   }
   const std::vector<Prediction> predictions = process_of(features, points, y).predict(points);
-  const double last_listed = shortlisted(losses);
+  const double last = last_listed(trials, losses);
   std::vector<std::size_t> order(places.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, {}, [&](std::size_t i) {
+    const MeasuredTrial& trial = trials[places[i]];
     const double loss = losses[places[i]];
-    return std::tuple(loss > last_listed, predictions[i].mean, loss, trials[places[i]].id);
+    const bool is_listed = trial.keeps_constraints && loss <= last;
+    return std::tuple(!is_listed, predictions[i].mean, loss, trial.id);
   });
   std::vector<Recommended> ranking;
   for (std::size_t i : order) {

@@ -15,9 +15,11 @@ constexpr TrialId kLucky = 3;
 class BestCommand : public testing_support::CommandOnBase {
  protected:
   // Writes a study of a noisy bowl; its trial kLucky is poor and was measured far too well.
-  void write_study(TrialId trials, const std::vector<Objective>& more = {}) const {
+  void write_study(TrialId trials, const std::vector<Objective>& more = {},
+                   const std::string& search = "") const {
     const StudyConfig config =
-        load_study_config("version: 1\nstudy: s\nfunction: {name: sphere, noise: 5}\n", "s.yaml")
+        load_study_config("version: 1\nstudy: s\nfunction: {name: sphere, noise: 5}\n" + search,
+                          "s.yaml")
             .value();
     auto ledger = Ledger::open(storage()).value();
     StudyRecord record;
@@ -58,6 +60,17 @@ TEST_F(BestCommand, IsTheBestMeasuredUnlessAskedForThePosterior) {
   EXPECT_LT(truth, 9);  // that of the lucky trial is 18
   EXPECT_NEAR(best["posterior_mean"].get<double>(), truth, 7);
   EXPECT_GT(best["posterior_deviation"], 0);
+}
+
+TEST_F(BestCommand, OfAStudyThatMeasuresAgainIsByThePosteriorUnlessAskedForTheMeasured) {
+  write_study(60, {}, "search: {repeats: 1}\n");
+  EXPECT_EQ(json({"best", "s"}), json({"best", "s", "--by", "posterior"}));
+  EXPECT_EQ(json({"best", "s", "--by", "observed"})["trial"], kLucky);
+}
+
+TEST_F(BestCommand, OfAStudyThatMeasuresAgainWithSeveralObjectivesIsTheBestMeasured) {
+  write_study(10, {minimize("other")}, "search: {repeats: 1}\n");
+  EXPECT_EQ(json({"best", "s"})["trial"], kLucky);
 }
 
 TEST_F(BestCommand, ListsTheBestByThePosteriorWithItsNumbers) {

@@ -88,6 +88,22 @@ TEST(Recommendation, NamesATrialWithOneOfTheBestValuesWhereTheProcessTakesDetail
   EXPECT_GT(trials[least_mean->id].value, values[5]);  // this one would be named without the rule
 }
 
+TEST(Recommendation, ListsNoTrialThatBreaksAConstraint) {
+  std::vector<MeasuredTrial> trials = bowl_with_a_lucky_trial();
+  for (MeasuredTrial& trial : trials) trial.keeps_constraints = trial.genome.number("x") > 0.6;
+  const auto ranking = recommend(square_space(), Direction::kMinimize, trials);
+  std::vector<double> values;
+  for (const MeasuredTrial& trial : trials) {
+    if (trial.keeps_constraints) values.push_back(trial.value);
+  }
+  std::ranges::sort(values);
+  ASSERT_GT(values.size(), 5u);
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_TRUE(trials[ranking[i].id].keeps_constraints);
+    EXPECT_LE(trials[ranking[i].id].value, values[4]);
+  }
+}
+
 TEST(Recommendation, MaximisingIsMinimisingTheNegative) {
   std::vector<MeasuredTrial> trials = bowl_with_a_lucky_trial();
   const auto least = recommend(square_space(), Direction::kMinimize, trials);
