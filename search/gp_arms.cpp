@@ -15,7 +15,7 @@ constexpr int kLeastPatience = 4;      // failures in a row that narrow it; else
 constexpr double kImprovement = 1e-3;  // least relative improvement that is a success
 constexpr double kMemory = 0.93;       // factor of an arm's credit per trial
 constexpr double kImagined = 4;        // prior trials of each arm, half of them successes
-constexpr double kFloor = 0.2;         // every arm's least share of what restarts leave
+constexpr double kFloor = 0.2;         // every arm's least share of what it is drawn from
 
 constexpr int kStalled = 2;                // halvings of the leader's region without an improvement
 constexpr double kStalledShare = 0.5;      // of the restart's, of all trials
@@ -30,14 +30,33 @@ constexpr std::size_t kFirstRestart = 8;   // observations
 constexpr std::size_t kMostTested = 8;     // starts that one call asks the test about
 constexpr std::size_t kMostRestarts = 4;   // at a time
 
+// Returns the part of a in a + b, no less and no more than `least` leaves; nullopt if both are 0.
+std::optional<double> share_of(double a, double b, double least) {
+  if (a + b <= 0) return std::nullopt;
+  return std::clamp(a / (a + b), least, 1 - least);
+}
+
 }  // namespace
 
-GpArms::GpArms(const Space& space, double share)
+void GpArms::Credit::count(bool is_success) {
+  successes = kMemory * successes + (is_success ? 1 : 0);
+  trials = kMemory * trials + 1;
+}
+
+GpArms::GpArms(const Space& space, double share, bool has_bound)
     : space_(space),
       branches_(space),
       prior_(share),
+      has_bound_(has_bound),
       global_{kImagined * 0.5, kImagined},
+      bound_{global_},
       local_{global_} {}
+
+GpArms::Credit* GpArms::credit_of(std::string_view proposer) {
+  if (proposer == kGlobalArm) return &global_;
+  if (proposer == kBoundArm) return &bound_;
+  return proposer == kRegionArm ? &local_ : nullptr;
+}
 
 std::string GpArms::proposer_of(const TrustRegion& restart) const {
   return fmt::format("{} {}", kRestartArm, observations_[restart.start].trial);
@@ -67,10 +86,7 @@ void GpArms::tell(const Trial& trial, double outcome) {
   own_ = kOwnMemory * own_ + (1 - kOwnMemory) * (proposer.starts_with("gp") ? 1 : 0);
   const double best = region_.best;
   const bool is_success = std::isinf(best) || outcome < best - kImprovement * std::abs(best);
-  if (proposer == kGlobalArm || proposer == kRegionArm) {
-    Credit& credit = proposer == kRegionArm ? local_ : global_;
-    credit = {kMemory * credit.successes + (is_success ? 1 : 0), kMemory * credit.trials + 1};
-  }
+  if (Credit* const credit = credit_of(proposer)) credit->count(is_success);
   TrustRegion* const restart = restart_of(proposer);
   if (restart != nullptr) tell_restart(*restart, observation);
   if (is_success) region_.halvings = 0;
@@ -231,11 +247,19 @@ GpArms::Next GpArms::next(const StartTest& may_start, std::size_t most) const {
     next.restart = std::min(kMostStalled, kStalledShare / own_);
   }
   next.is_stalled = next.is_stalled || is_owed_one;
-  const double region = prior_ * local_.rate(), global = (1 - prior_) * global_.rate();
+  Credit everywhere = global_;
+  if (has_bound_) {
+    everywhere.successes += bound_.successes;
+    everywhere.trials += bound_.trials;
+  }
   const double least = std::min({kFloor, prior_, 1 - prior_});
   const double share =
-      region + global > 0 ? std::clamp(region / (region + global), least, 1 - least) : prior_;
+      share_of(prior_ * local_.rate(), (1 - prior_) * everywhere.rate(), least).value_or(prior_);
   next.region = share * (1 - next.restart);
+  if (has_bound_ && !next.is_stalled) {
+    next.bound = share_of(bound_.rate(), global_.rate(), kFloor).value_or(0.5) *
+                 (1 - next.region - next.restart);
+  }
   return next;
 }
 

@@ -2,7 +2,10 @@
 
 // The arms of the searcher `gp`:
 //
-//   global    looks everywhere
+//   global    looks everywhere, by the expected improvement
+//   bound     looks everywhere, by the confidence bound, where the searcher allows it and the
+//   leader
+//             is not stalled
 //   region    a trust region around the best, the leader, wider after successes and narrower after
 //             failures (TuRBO; Eriksson et al., 2019, "Scalable Global Optimization via Local
 //             Bayesian Optimization", NeurIPS, arXiv 1910.01739)
@@ -10,12 +13,12 @@
 //             descended yet; it ends when it fails to close its gap to the leader, and becomes the
 //             leader when it does
 //
-// `global` and `region` are drawn in proportion to how often their recent trials improved on the
-// best. `restart` gets half of all trials while the leader is stalled: its region was halved
-// kStalled times since anything improved; where others make a part of the trials, a larger share of
-// those that are left. So a search that polishes a local optimum looks for another one. In a space
-// with branches every branch is owed one descent from the start, as a few points say little about
-// the optimum of a branch.
+// The region and the two that look everywhere are drawn in proportion to how often their recent
+// trials improved on the best; of those two likewise. `restart` gets half of all trials while the
+// leader is stalled: its region was halved kStalled times since anything improved; where others
+// make a part of the trials, a larger share of those that are left. So a search that polishes a
+// local optimum looks for another one. In a space with branches every branch is owed one descent
+// from the start, as a few points say little about the optimum of a branch.
 //
 // Where trials are pending, several restarts go on at a time, in basins and branches of their own:
 // a descent gains little from eight trials at once, of which none knows the others' outcomes.
@@ -43,7 +46,7 @@ namespace detol::inline search {
 
 // Names of the arms as proposers of trials; the ledger stores them, of a restart with its trial.
 inline constexpr std::string_view kGlobalArm = "gp global", kRegionArm = "gp region",
-                                  kRestartArm = "gp restart";
+                                  kBoundArm = "gp bound", kRestartArm = "gp restart";
 
 // TrustRegion: the state of a region. `side` is its width in the unit cube, for a choice of average
 // length scale.
@@ -60,7 +63,7 @@ class GpArms {
  public:
   // `share` is the region's share of the proposals before any outcome is told. `space` outlives
   // this object.
-  GpArms(const Space& space, double share);
+  GpArms(const Space& space, double share, bool has_bound = false);
 
   // Records an outcome, smaller is better, of a trial that an arm or another proposer made; of one
   // that was told before (a longer training) it is another observation. Observations are numbered
@@ -72,7 +75,7 @@ class GpArms {
 
   // Next: what the next proposals are drawn from.
   struct Next {
-    double region = 0, restart = 0;             // shares; the global arm has what is left
+    double region = 0, restart = 0, bound = 0;  // shares; the global arm has what is left
     std::vector<TrustRegion> in_restarts = {};  // the regions of restarts, for one proposal each
     bool is_stalled = false;  // the leader no longer improves, or a branch is owed a descent
   };
@@ -100,8 +103,10 @@ class GpArms {
   struct Credit {
     double successes, trials;  // recent ones count more
     double rate() const { return successes / trials; }
+    void count(bool is_success);
   };
 
+  Credit* credit_of(std::string_view proposer);  // nullptr: it has none
   std::optional<std::size_t> start_of(std::string_view proposer) const;
   TrustRegion* restart_of(std::string_view proposer);
   void tell_restart(TrustRegion& restart, std::size_t observation);
@@ -120,7 +125,8 @@ class GpArms {
   const Space& space_;
   Branches branches_;
   double prior_;
-  Credit global_, local_;
+  bool has_bound_;
+  Credit global_, bound_, local_;
   TrustRegion region_;                 // the leader's
   std::vector<TrustRegion> restarts_;  // that go on, the latest last
   double own_ = 1;                     // recent share of the trials that this searcher made

@@ -42,6 +42,7 @@ std::optional<HypervolumeImprovement> front_of_model(const GpModel& model) {
 }  // namespace
 
 std::optional<GpAcquisition> acquisition_from(std::string_view word) {
+  if (word == "auto") return GpAcquisition::kAuto;
   if (word == "ei") return GpAcquisition::kImprovement;
   if (word == "ei_per_work") return GpAcquisition::kPerWork;
   if (word == "ucb") return GpAcquisition::kBound;

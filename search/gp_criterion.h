@@ -8,6 +8,7 @@
 //                references
 //   per_work     the same, minus the expected logarithm of the trial's work
 //   bound        the lower confidence bound of the first objective
+//   auto         improvement; one of the arms takes the bound (gp_arms.h)
 //
 // With constraints, plus the logarithm of the probability that each is kept, and improvement is on
 // the best observations that keep all (Gardner, Kusner, Xu, Weinberger and Cunningham, 2014,
@@ -28,9 +29,9 @@
 
 namespace detol::inline search {
 
-enum class GpAcquisition { kImprovement, kPerWork, kBound, kThompson };
+enum class GpAcquisition { kAuto, kImprovement, kPerWork, kBound, kThompson };
 
-// Reads "ei", "ei_per_work", "ucb" or "thompson"; nullopt for another word.
+// Reads "auto", "ei", "ei_per_work", "ucb" or "thompson"; nullopt for another word.
 std::optional<GpAcquisition> acquisition_from(std::string_view word);
 
 class GpCriterion {

@@ -29,7 +29,8 @@ Space branched() {
 
 class Arms {
  public:
-  explicit Arms(Space space = cube()) : space_(std::move(space)), arms_(space_, 0.5) {}
+  explicit Arms(Space space = cube(), bool has_bound = false)
+      : space_(std::move(space)), arms_(space_, 0.5, has_bound) {}
 
   // Tells the outcome of a trial whose numbers are all `at`, of branch number `kind`.
   void tell(std::string_view proposer, double outcome, double at = 0.5, double kind = 0) {
@@ -143,6 +144,28 @@ TEST(GpArms, TheArmThatImprovesGetsMoreTrialsAndTheOtherItsLeastShare) {
   }
   EXPECT_DOUBLE_EQ(lucky.next().region, 0.8);
   EXPECT_DOUBLE_EQ(begun().next().region, 0.5);
+}
+
+TEST(GpArms, TheBoundGetsMoreOfWhatLooksEverywhereTheMoreOftenItImproves) {
+  Arms arms(cube(), true);
+  arms.tell("another", 1);
+  EXPECT_DOUBLE_EQ(arms.next().region, 0.5);
+  EXPECT_DOUBLE_EQ(arms.next().bound, 0.25);
+  double outcome = 1;
+  for (int i = 0; i < 40; ++i) {
+    arms.tell(kBoundArm, outcome *= 0.9);
+    arms.tell(kGlobalArm, 2);
+  }
+  EXPECT_DOUBLE_EQ(arms.next().bound, 0.8 * (1 - arms.next().region));
+  EXPECT_EQ(begun().next().bound, 0);
+}
+
+TEST(GpArms, BesideAStalledLeaderNothingIsProposedByTheBound) {
+  Arms arms(cube(), true);
+  arms.tell("another", 1, 0.1);
+  EXPECT_GT(arms.next().bound, 0);
+  arms.fail(kRegionArm, 2 * kDimensions, 0.1);
+  EXPECT_EQ(arms.next().bound, 0);
 }
 
 TEST(GpArms, AStalledLeaderGivesHalfOfTheTrialsToARestartInTheBestOtherBasin) {

@@ -234,7 +234,7 @@ TEST(Gp, LearnsFromShortTrainingsWhatFullOnesWillBe) {
 }
 
 TEST(Gp, EveryAcquisitionFindsTheBowl) {
-  for (const char* acquisition : {"ei", "ei_per_work", "ucb", "thompson"}) {
+  for (const char* acquisition : {"auto", "ei", "ei_per_work", "ucb", "thompson"}) {
     const auto searcher = gp(square(), {{"acquisition", acquisition}});
     double best = 1;
     for (TrialId id = 0; id < 30; ++id) {
@@ -244,6 +244,39 @@ TEST(Gp, EveryAcquisitionFindsTheBowl) {
     }
     EXPECT_LT(best, 0.01) << acquisition;
   }
+}
+
+// Returns how many of 40 trials the confidence bound proposes; `loss` is NaN where a trial fails.
+int proposed_by_bound(const Space& space, double loss(const Genome&),
+                      std::map<std::string, std::string> options = {}) {
+  const auto searcher = gp(space, std::move(options));
+  int count = 0;
+  for (TrialId id = 0; id < 40; ++id) {
+    const Trial trial = searcher->ask(id, 1).at(0);
+    count += trial.proposer == "gp bound" ? 1 : 0;
+    const double value = loss(trial.genome);
+    searcher->tell(trial, std::isnan(value) ? Outcome(Failed{}) : Measured{.values = {value}});
+  }
+  return count;
+}
+
+TEST(Gp, ExploresNumbersByTheConfidenceBoundToo) {
+  EXPECT_GT(proposed_by_bound(square(), bowl), 2);
+  EXPECT_EQ(proposed_by_bound(square(), bowl, {{"acquisition", "ei"}}), 0);
+}
+
+TEST(Gp, ExploresByTheImprovementAloneWhereTrialsFail) {
+  const auto fails = [](const Genome& genome) {
+    return genome.number("x") > 0.4 ? std::nan("") : bowl(genome);
+  };
+  EXPECT_EQ(proposed_by_bound(square(), fails), 0);
+}
+
+TEST(Gp, ExploresCategoriesByTheImprovementAlone) {
+  SpaceBuilder builder;
+  for (const char* name : {"a", "b", "c", "d"}) builder.add_categorical(name, {"1", "2", "3", "4"});
+  const auto loss = [](const Genome& genome) { return genome.codes()[0] + genome.codes()[1]; };
+  EXPECT_EQ(proposed_by_bound(builder.build().value(), loss), 0);
 }
 
 TEST(Gp, PaysForWorkOnlyWhatItIsWorth) {
