@@ -3,9 +3,8 @@
 // The arms of the searcher `gp`:
 //
 //   global    looks everywhere, by the expected improvement
-//   bound     looks everywhere, by the confidence bound, where the searcher allows it and the
-//   leader
-//             is not stalled
+//   bound     looks everywhere, by the confidence bound, while the leader is not stalled; only
+//             where the searcher allows it
 //   region    a trust region around the best, the leader, wider after successes and narrower after
 //             failures (TuRBO; Eriksson et al., 2019, "Scalable Global Optimization via Local
 //             Bayesian Optimization", NeurIPS, arXiv 1910.01739)
