@@ -43,12 +43,14 @@ Result<Rows> chosen_rows(const OpenStudy& study, std::optional<std::int64_t> top
 }
 
 // Returns true if the best is that of the model: of a study that measures candidates again the mean
-// of several measurements counts, not the luckiest of them.
+// of several measurements counts, not the luckiest of them, unless a final choice was made.
 Result<bool> is_by_model_of(const OpenStudy& study, const std::string& rule) {
   if (!rule.empty()) return rule == "posterior";
   if (study.record.objectives.size() > 1) return false;
   DETOL_ASSIGN(const StudyConfig config, load_study_config(study.record.config, study.record.name));
-  return config.repeats > 0;
+  if (config.repeats == 0) return false;
+  DETOL_ASSIGN(const auto models, models_of(study));
+  return std::ranges::find(models, kCrossValidated, &event::Model::kind) == models.end();
 }
 
 Result<int> run_best(const Arguments& arguments) {
@@ -100,7 +102,8 @@ Command best_command() {
            {"--by",
             "RULE",
             "observed: the best measured value, or the final choice; posterior: the "
-            "best by a model of all values; default: observed, with search.repeats posterior",
+            "best by a model of all values; default: observed, with search.repeats posterior "
+            "where there is no final choice",
             Option::kOptional,
             {"observed", "posterior"}}},
       .examples =

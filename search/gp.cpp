@@ -329,8 +329,8 @@ class Gp final : public Searcher {
     };
   }
 
-  // Returns the arm of a proposal, drawn by `u` in [0, 1). Where trials fail the improvement it is
-  // that the chance of success multiplies.
+  // Returns the arm of a proposal, drawn by `u` in [0, 1). Where trials fail the global arm takes
+  // the bound's share: the chance of success multiplies an improvement, not a bound.
   std::string_view arm_for(const GpArms::Next& next, double u) const {
     if (model_.has_prior(0)) return kGlobalArm;
     if (u < next.region) return kRegionArm;

@@ -68,6 +68,19 @@ TEST_F(BestCommand, OfAStudyThatMeasuresAgainIsByThePosteriorUnlessAskedForTheMe
   EXPECT_EQ(json({"best", "s", "--by", "observed"})["trial"], kLucky);
 }
 
+TEST_F(BestCommand, AFinalChoiceCountsAlsoInAStudyThatMeasuresAgain) {
+  write_study(60, {}, "search: {repeats: 1}\n");
+  const std::vector<Event> choice = {event::Model{.model = 1,
+                                                  .trial = kLucky,
+                                                  .kind = "cross_validated",
+                                                  .state = "COMPLETE",
+                                                  .first = 1,
+                                                  .metrics = {{"value", -12}}}};
+  auto ledger = Ledger::open(storage()).value();
+  ASSERT_TRUE(ledger->append(1, choice));
+  EXPECT_EQ(json({"best", "s"})["trial"], kLucky);
+}
+
 TEST_F(BestCommand, OfAStudyThatMeasuresAgainWithSeveralObjectivesIsTheBestMeasured) {
   write_study(10, {minimize("other")}, "search: {repeats: 1}\n");
   EXPECT_EQ(json({"best", "s"})["trial"], kLucky);

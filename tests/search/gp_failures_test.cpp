@@ -88,7 +88,6 @@ TEST_F(FailuresOfACube, ChancesDoNotDependOnWhenTheyWereAskedFor) {
   EXPECT_EQ(failures.log_chance(x), asked_often.log_chance(x));
 }
 
-// Two failures among a thousand trials, told first: more than a fit holds.
 TEST_F(FailuresOfACube, LikelyFailuresAreDropped) {
   const Genome good = at({0.1, 0.1, 0.1}), bad = at({0.9, 0.9, 0.9});
   const std::vector<Genome> both = {bad, good, bad, good};
@@ -102,6 +101,7 @@ TEST_F(FailuresOfACube, LikelyFailuresAreDropped) {
   EXPECT_EQ(genomes, (std::vector<Genome>{good, good}));
 }
 
+// Two failures among a thousand trials, told first: more than a fit holds.
 TEST_F(FailuresOfACube, FewFailuresAmongManyTrialsAreNotForgotten) {
   failures.tell(features.of(at({0.9, 0.9, 0.9})), true);
   failures.tell(features.of(at({0.88, 0.9, 0.92})), true);
