@@ -19,8 +19,9 @@
 // fifty they faded too early: a model that explores has worse ranks than a hill climber at first,
 // and is far ahead of it later.)
 // Members are drawn in proportion to the square of their credit, above a floor that every member
-// has, as a member that fails early may succeed late. Members profit from each other: each is told
-// all initial draws, and each improves on the best that any of them found.
+// has, as a member that fails early may succeed late. Where gp is the first it makes the first
+// trials alone: a comparison would cost more than the others are worth by then. Members profit from
+// each other: each is told all initial draws, and each improves on the best that any of them found.
 //
 // A member that takes its predictions from earlier studies (trust_in_sources()) gets that share of
 // the proposals, and the credits divide what is left; there the imagined trials of all later
@@ -73,6 +74,7 @@ constexpr std::array<std::string_view, 3> kMembersOfMany = {"gp", "nsga2", "loca
 constexpr std::array<std::string_view, 5> kMembersOfArchitecture = {"gp", "local", "evolution",
                                                                     "reinforce", "qlearning"};
 
+constexpr std::int64_t kAlone = 50;   // told trials until which gp proposes alone, if it is first
 constexpr double kPower = 4;          // exponent of a trial's share of no better trials
 constexpr double kPriorTrials = 20;   // imagined of each member, at first
 constexpr double kPriorLife = 200;    // told trials after which imagined ones are 1/e as many
@@ -106,16 +108,17 @@ std::string_view first_word(std::string_view proposer) {
 class Portfolio final : public Searcher {
  public:
   Portfolio(Space space, const SearcherSettings& settings, std::vector<Member> members,
-            std::size_t window, double floor)
+            std::size_t window, double floor, std::size_t alone)
       : space_(std::move(space)),
         rng_(settings.seed),
         objectives_(settings.objectives),
         members_(std::move(members)),
         window_(window),
-        floor_(floor) {}
+        floor_(floor),
+        alone_(alone) {}
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
-    std::vector<double> shares = shares_of(accounts());
+    std::vector<double> shares = records_.size() < alone_ ? all_to_first() : shares_of(accounts());
     give_to_trusting(shares);
     std::vector<Trial> trials;
     for (int i = 0; i < count; ++i) {
@@ -190,6 +193,12 @@ class Portfolio final : public Searcher {
       left -= shares[i];
     }
     return shares.size() - 1;
+  }
+
+  std::vector<double> all_to_first() const {
+    std::vector<double> shares(members_.size(), 0);
+    shares.front() = 1;
+    return shares;
   }
 
   std::vector<double> shares_of(const std::vector<Account>& accounts) const {
@@ -281,7 +290,8 @@ class Portfolio final : public Searcher {
   const std::vector<Member> members_;
   const std::size_t window_;
   const double floor_;
-  std::vector<Record> records_;                      // in the order of their first tells
+  const std::size_t alone_;      // told trials until which the first member proposes alone
+  std::vector<Record> records_;  // in the order of their first tells
   std::unordered_map<TrialId, std::size_t> places_;  // in records_
   std::unordered_set<std::uint64_t> known_;          // identities of all genomes ever told
   std::deque<RefitJob> due_;                         // the members' jobs, not yet handed out
@@ -346,10 +356,13 @@ Result<std::unique_ptr<Searcher>> make_portfolio_of(std::span<const SearcherRow>
   const std::int64_t window = options.whole("window", 50, 2, 1000);
   const double most = 1 / std::max(1.0, static_cast<double>(names.size()));
   const double floor = options.real("floor", std::min(0.03, most), 0, most);
+  const bool is_gp_first = !names.empty() && names.front() == "gp";
+  const std::int64_t alone = options.whole("alone", is_gp_first ? kAlone : 0, 0, 1000);
   DETOL_TRY(options.done());
   DETOL_ASSIGN(auto members, make_members(table, names, space, settings));
   return std::make_unique<Portfolio>(space, settings, std::move(members),
-                                     static_cast<std::size_t>(window), floor);
+                                     static_cast<std::size_t>(window), floor,
+                                     static_cast<std::size_t>(alone));
 }
 
 }  // namespace detol::inline search

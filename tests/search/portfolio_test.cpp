@@ -57,7 +57,8 @@ TEST(Portfolio, OfNetworksHasReinforcementLearningAmongItsMembers) {
     return LabelledGraph{.labels = {static_cast<std::uint64_t>(codes[0])}, .edges = {}};
   });
   for (const Space& space : {kSpace, networks}) {
-    const SearcherSettings settings{.seed = 7, .objectives = {minimize("loss")}, .options = {}};
+    const SearcherSettings settings{
+        .seed = 7, .objectives = {minimize("loss")}, .options = {{"alone", "0"}}};
     std::set<std::string> proposers;
     for (const Trial& trial : make_searcher("portfolio", space, settings).value()->ask(0, 300))
       proposers.insert(trial.proposer);
@@ -115,8 +116,9 @@ TEST(Portfolio, GivesNobodyCreditForARestart) {
   };
   static const SearcherRow kTable[] = {{"gp", "", kMake}, {"evolution", "", kMake}};
   const auto shares_after = [&](const Side& one, const Side& other) {
-    const SearcherSettings settings{
-        .seed = 7, .objectives = {minimize("loss")}, .options = {{"members", "gp evolution"}}};
+    const SearcherSettings settings{.seed = 7,
+                                    .objectives = {minimize("loss")},
+                                    .options = {{"members", "gp evolution"}, {"alone", "0"}}};
     const auto portfolio = make_portfolio_of(kTable, kSpace, settings).value();
     tell_by_turns(*portfolio, one, other);
     return shares(*portfolio);
@@ -169,8 +171,22 @@ TEST(Portfolio, LetsAllMembersLearnFromAll) {
   EXPECT_NE(portfolio->ask(50, 1).at(0).genome, fresh->ask(50, 1).at(0).genome);
 }
 
+// The comparison of members begins after the first trials.
+TEST(Portfolio, OfDefaultMembersBeginsWithTheGaussianProcessAlone) {
+  const auto portfolio = make({}).value();
+  Rng rng(1);
+  for (TrialId id = 0; id < 50; ++id) {
+    for (const Trial& trial : portfolio->ask(100'000 + 10 * id, 10))
+      EXPECT_EQ(trial.proposer.substr(0, 2), "gp") << id;
+    portfolio->tell({id, kSpace.sample(rng), "random"}, Measured{.values = {0.5}});
+  }
+  std::set<std::string> proposers;
+  for (const Trial& trial : portfolio->ask(200'000, 60)) proposers.insert(trial.proposer);
+  EXPECT_TRUE(proposers.contains("local"));
+}
+
 TEST(Portfolio, TrustsTheGaussianProcessMostWithOneObjective) {
-  std::map<std::string, double> before = shares(*make({}).value());
+  std::map<std::string, double> before = shares(*make({{"alone", "0"}}).value());
   EXPECT_GT(before["gp"], 0.6);
   EXPECT_GT(before["local"], before["evolution"]);
 }
