@@ -1,5 +1,6 @@
-// Shears enter against a charge (surrogate/fit_prior.h). So there is a climb without them, and
-// one with them, from the last fit's or from beside 0 at the best without; the better is kept. The
+// Lengths that are not pooled, and shears, enter against a charge (surrogate/fit_prior.h). So there
+// is a climb with pooled lengths, one with free lengths, each from the last fit's, and one with
+// shears, from the last fit's or from beside 0 at the best without; the better is kept. The
 // one from beside 0 is given up early where it gains too little: of those that paid in the end, in
 // searches of seven functions, none had gained less than 0.39 of its charge by then.
 //
@@ -62,10 +63,11 @@ class SteppedFit::Climber {
 
   // Climbs from `start` with at most so many evaluations, at least one; without shears if it has
   // none. Ends after kProbe evaluations if they found no density of `needed`.
-  void climb(std::span<const double> start, int depth, int evaluations,
+  void climb(std::span<const double> start, int depth, Pooling pooling, int evaluations,
              double needed = -std::numeric_limits<double>::infinity()) {
     if (is_interrupted_) return;
     depth_ = depth;
+    pooling_ = pooling;
     climbed_[static_cast<std::size_t>(depth)] = true;
     Bounds bounds = bounds_;
     const auto shears = start.subspan(list().shear(), list().shears);
@@ -91,13 +93,19 @@ class SteppedFit::Climber {
     nlopt_optimize(optimiser.get(), at.data(), &least);  // best_ has the best, however it ends
   }
 
+  // Climbs with lengths that are not pooled.
+  void climb_free(std::span<const double> start, int depth, int evaluations) {
+    climb(start, depth, Pooling::kNone, evaluations,
+          best_density_ - (1 - kLeastGain) * free_charge(list()));
+  }
+
   // Climbs at another depth from the best parameters so far. Returns false if none are better, or
   // it was interrupted.
   bool climb_at_another_depth(int evaluations) {
     const int before = best_depth_;
     const std::optional<int> depth = best_new_depth();
     if (!depth) return false;
-    climb(best_, *depth, evaluations - GraphFeatures::kLevels);
+    climb(best_, *depth, best_pooling_, evaluations - GraphFeatures::kLevels);
     return best_depth_ != before && !is_interrupted_;
   }
 
@@ -105,12 +113,14 @@ class SteppedFit::Climber {
   // where there are as many shears as observations.
   void climb_with_shears(const KernelParameters& start, int evaluations) {
     if (is_interrupted_ || !may_shear() || evaluations < 1) return;
-    if (has_shears(start)) return climb(coordinates(start, list()), start.depth, evaluations);
+    if (has_shears(start))
+      return climb(coordinates(start, list()), start.depth, Pooling::kNone, evaluations);
     std::vector<double> from = best_;
     std::ranges::fill(shears_of(from), kFirstShear);
     const double charge =
         shear_charge(density_.observations()) * static_cast<double>(list().shears);
-    climb(from, best_depth_, evaluations, best_density_ - (1 - kLeastGain) * charge);
+    climb(from, best_depth_, Pooling::kNone, evaluations,
+          best_density_ - (1 - kLeastGain) * charge);
   }
 
   bool may_shear() const { return list().shears > 0 && density_.observations() > list().shears; }
@@ -134,7 +144,7 @@ class SteppedFit::Climber {
     double best_density = -std::numeric_limits<double>::infinity();
     for (int depth = 0; depth < GraphFeatures::kLevels; ++depth) {
       if (climbed_[static_cast<std::size_t>(depth)]) continue;
-      const Evaluation* at = evaluated(best_, depth, 0);
+      const Evaluation* at = evaluated(best_, depth, best_pooling_, 0);
       if (at == nullptr) return std::nullopt;
       const double density = at->density;
       if (density > best_density) {
@@ -151,7 +161,7 @@ class SteppedFit::Climber {
 
   double cost(std::span<const double> at, std::span<double> gradient) {
     const Evaluation* evaluation =
-        evaluations_ < most_of_climb_ ? evaluated(at, depth_, gradient.size()) : nullptr;
+        evaluations_ < most_of_climb_ ? evaluated(at, depth_, pooling_, gradient.size()) : nullptr;
     if (evaluation == nullptr) {
       nlopt_force_stop(optimiser_);
       return kImpossible;
@@ -163,6 +173,7 @@ class SteppedFit::Climber {
     if (best_.empty() || density > best_density_) {
       best_.assign(at.begin(), at.end());
       best_depth_ = depth_;
+      best_pooling_ = pooling_;
       best_density_ = density;
     }
     return std::isfinite(density) ? -density : kImpossible;
@@ -174,14 +185,15 @@ class SteppedFit::Climber {
   };
 
   // Returns the next evaluation, a known one or a new one; nullptr if that is one too many.
-  const Evaluation* evaluated(std::span<const double> at, int depth, std::size_t slopes) {
+  const Evaluation* evaluated(std::span<const double> at, int depth, Pooling pooling,
+                              std::size_t slopes) {
     const auto next = static_cast<std::size_t>(evaluations_);
     is_interrupted_ = is_interrupted_ || next >= most_;
     if (is_interrupted_) return nullptr;
     ++evaluations_;
     if (next == known_.size()) {
       Evaluation& made = known_.emplace_back(Evaluation{0, std::vector<double>(slopes)});
-      made.density = density_(at, depth, made.gradient);
+      made.density = density_(at, depth, pooling, made.gradient);
     }
     return &known_[next];
   }
@@ -200,11 +212,13 @@ class SteppedFit::Climber {
   bool is_interrupted_ = false;
   nlopt_opt optimiser_ = nullptr;  // of the present climb
   int depth_ = 0;
+  Pooling pooling_ = Pooling::kPartial;
   std::array<bool, GraphFeatures::kLevels> climbed_{};  // by depth
   int evaluations_ = 0, most_of_climb_ = 0;
   Probe probe_;
   std::vector<double> best_;
   int best_depth_ = 0;
+  Pooling best_pooling_ = Pooling::kPartial;
   double best_density_ = 0;
 };
 
@@ -222,10 +236,13 @@ bool SteppedFit::advance(int evaluations) {
   climber_->begin(evaluations);
   const bool has_graph = climber_->list().has_graph;
   const auto left = [&] { return settings_.max_evaluations - climber_->evaluations(); };
-  int climbs = 1 + (climber_->may_shear() ? 1 : 0) + (has_graph ? 1 : 0);
+  const bool may_pool = free_charge(climber_->list()) > 0;
+  int climbs = 1 + (may_pool ? 1 : 0) + (climber_->may_shear() ? 1 : 0) + (has_graph ? 1 : 0);
   KernelParameters unsheared = start_;
   std::ranges::fill(unsheared.shears, 0);
-  climber_->climb(coordinates(unsheared, climber_->list()), start_.depth, left() / climbs--);
+  const std::vector<double> from = coordinates(unsheared, climber_->list());
+  climber_->climb(from, start_.depth, Pooling::kPartial, left() / climbs--);
+  if (may_pool) climber_->climb_free(from, start_.depth, left() / climbs--);
   climber_->climb_with_shears(start_, left() / std::max(1, climbs));
   bool better = has_graph && !climber_->is_interrupted();
   while (better && left() > GraphFeatures::kLevels)
@@ -249,9 +266,15 @@ Posterior log_posterior(const Features& features, const Points& points, std::spa
   PosteriorDensity density(features, points, y);
   const ParameterList& list = density.list();
   Posterior posterior;
-  posterior.gradient.resize(list.size());
-  posterior.log_density =
-      density(coordinates(parameters, list), parameters.depth, posterior.gradient);
+  const std::vector<double> at = coordinates(parameters, list);
+  const auto evaluate = [&](Pooling pooling) {
+    posterior.gradient.resize(list.size());
+    posterior.log_density = density(at, parameters.depth, pooling, posterior.gradient);
+  };
+  evaluate(Pooling::kNone);
+  const double free = posterior.log_density;
+  evaluate(Pooling::kPartial);
+  if (free > posterior.log_density) evaluate(Pooling::kNone);
   const auto noise = posterior.gradient.end() - 1;
   if (!list.has_graph) posterior.gradient.insert(noise, 2, 0);
   return posterior;

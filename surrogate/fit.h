@@ -10,8 +10,9 @@
 // Gamma(2, 1), the noise Gamma(1.1, 30) above a floor (as Optuna's GPSampler; we measured that it
 // beats the dimension-scaled log-normal prior up to 20 dimensions). In more, lengths have a
 // log-normal prior whose mean grows with the dimension (Hvarfner, Hellsten and Nardi, 2024, ICML,
-// arXiv 2402.02229). Shears are all 0 unless the observations pay for them: a linear map of the
-// numbers is a model of its own, chosen by the Bayesian information criterion.
+// arXiv 2402.02229). Lengths are about alike (partial pooling) unless the observations pay for
+// parameters that matter differently. Shears are all 0 unless the observations pay for them: a
+// linear map of the numbers is a model of its own, chosen by the Bayesian information criterion.
 // surrogate/fit_prior.h has all priors, with those of penalties and graphs.
 //
 // An evaluation costs O(n^3): 6.5 ms at n = 500 and 40 ms at n = 1000 of ten numbers, on one core;

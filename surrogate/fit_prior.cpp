@@ -8,6 +8,8 @@ namespace detol::inline surrogate {
 namespace {
 
 constexpr std::size_t kManyDimensions = 20;
+constexpr double kPooledVariance = 0.3;  // of log lengths about their mean
+constexpr double kFreeCharge = 0.5;      // for each length or penalty that is not pooled, but one
 
 // ParameterRange: beyond it a parameter makes no difference to outcomes in the unit cube.
 struct ParameterRange {
@@ -42,6 +44,24 @@ LogDensity penalty_prior(double penalty, std::size_t dimension) {
 LogDensity shear_prior(double shear, double charge) {
   const double square = shear * shear / 3;
   return {-2 * std::log1p(square) - charge, -4 * shear / 3 / (1 + square)};
+}
+
+// Returns the log density of values about their mean, times `scale`, and adds its gradient by the
+// values to the front of `gradient`, unless that is empty.
+double pooled_prior(std::span<const double> values, double scale, std::span<double> gradient) {
+  double mean = 0, squares = 0;
+  for (double value : values) mean += value / static_cast<double>(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double deviation = scale * (values[i] - mean);
+    squares += deviation * deviation;
+    if (!gradient.empty()) gradient[i] -= scale * deviation / kPooledVariance;
+  }
+  return -squares / (2 * kPooledVariance);
+}
+
+std::vector<double> logarithms(std::vector<double> values) {
+  for (double& value : values) value = std::log(value);
+  return values;
 }
 
 double variances_prior(const KernelParameters& parameters, const ParameterList& list,
@@ -117,12 +137,18 @@ Bounds bounds_of(const ParameterList& list, double least_noise) {
   return bounds;
 }
 
+double free_charge(const ParameterList& list) {
+  const std::size_t free = list.shear() - std::min<std::size_t>(list.lengths, 1) -
+                           std::min<std::size_t>(list.penalties, 1);
+  return kFreeCharge * static_cast<double>(free);
+}
+
 double shear_charge(std::size_t observations) {
   return std::log(static_cast<double>(observations)) / 2;
 }
 
 double log_prior(const KernelParameters& parameters, const ParameterList& list,
-                 std::size_t observations, std::span<double> gradient) {
+                 std::size_t observations, Pooling pooling, std::span<double> gradient) {
   const std::size_t dimension = list.lengths + list.penalties;
   double sum = variances_prior(parameters, list, gradient);
   const auto add = [&](LogDensity density, std::size_t position) {
@@ -137,6 +163,12 @@ double log_prior(const KernelParameters& parameters, const ParameterList& list,
     const double charge = shear_charge(observations);
     for (std::size_t i = 0; i < list.shears; ++i)
       add(shear_prior(parameters.shears[i], charge), list.shear() + i);
+  } else if (pooling == Pooling::kNone) {
+    sum -= free_charge(list);
+  } else {
+    sum += pooled_prior(logarithms(parameters.lengths), 1, gradient);
+    const std::size_t penalty = gradient.empty() ? 0 : list.lengths;
+    sum += pooled_prior(logarithms(parameters.penalties), -0.5, gradient.subspan(penalty));
   }
   add({.logarithm = 0.1 * std::log(parameters.noise) - 30 * parameters.noise,
        .slope = 0.1 - 30 * parameters.noise},

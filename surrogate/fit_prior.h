@@ -10,6 +10,10 @@
 //            d > 20        -log l - (log l - mu)^2 / (2 s^2),  mu = sqrt 2 + log(d) / 2,  s^2 = 3
 //   penalty w              that of the length w^-1/2: at a distance of the whole unit cube, such a
 //                          length takes as much of the correlation as the category's change does
+//   lengths together       -sum e^2 / 0.6, where e is how far a log l is from their mean; or, if
+//   that
+//                          is more, -1/2 for each l but one
+//   penalties together     likewise, of the lengths w^-1/2
 //   shears u               all 0, or for each -2 log(1 + u^2 / 3) - 1/2 log n: Student's t with 3
 //                          degrees, and what the Bayesian information criterion charges a parameter
 //                          that n observations choose (Schwarz, 1978, Annals of Statistics 6)
@@ -17,6 +21,12 @@
 //   shares of v            1/2 log(a b c / v^3)             Dirichlet(3/2): no term is preferred;
 //                          one may vanish (a share of 1/100 costs 2), but not by a few observations
 //   noise s                0.1 log s - 30 s                 Gamma(1.1, 30)
+//
+// So lengths are partially pooled (Gelman and Hill, 2007, "Data Analysis Using Regression", chapter
+// 12): about alike, until the observations pay for parameters that matter differently. A few dozen
+// observations of many parameters cannot say which of them matter, and lengths fitted one by one
+// then find differences that there are not. With shears there is no pooling, and no charge for
+// doing without.
 
 #include <cstddef>
 #include <span>
@@ -47,11 +57,15 @@ struct Bounds {
 };
 Bounds bounds_of(const ParameterList& list, double least_noise);
 
+// Pooling: which of the two priors of the lengths together, and of the penalties together, holds.
+enum class Pooling { kPartial, kNone };
+double free_charge(const ParameterList& list);  // what a prior without pooling charges
+
 double shear_charge(std::size_t observations);  // what a prior with shears charges each
 
 // Returns the logarithm of the prior of a fit to so many observations; adds its gradient by the
 // coordinates to `gradient`, unless that is empty.
 double log_prior(const KernelParameters& parameters, const ParameterList& list,
-                 std::size_t observations, std::span<double> gradient);
+                 std::size_t observations, Pooling pooling, std::span<double> gradient);
 
 }  // namespace detol::inline surrogate

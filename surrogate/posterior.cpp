@@ -57,17 +57,17 @@ PosteriorDensity::PosteriorDensity(const Features& features, const Points& point
     column->resize(n);
 }
 
-double PosteriorDensity::operator()(std::span<const double> coordinates, int depth,
+double PosteriorDensity::operator()(std::span<const double> coordinates, int depth, Pooling pooling,
                                     std::span<double> gradient) {
   const KernelParameters now = from_coordinates(coordinates, depth, list_);
   std::ranges::fill(gradient, 0);
   fill(now);
-  const double density = likelihood(now) + log_prior(now, list_, observations(), {});
+  const double density = likelihood(now) + log_prior(now, list_, observations(), pooling, {});
   if (!std::isfinite(density)) return -std::numeric_limits<double>::infinity();
   if (gradient.empty()) return density;
   invert_from_factor(matrix_);
   add_gradient(now, gradient);
-  log_prior(now, list_, observations(), gradient);
+  log_prior(now, list_, observations(), pooling, gradient);
   return density;
 }
 

@@ -36,7 +36,8 @@ class PosteriorDensity {
   // Returns the log density at these coordinates in the order of list(): minus infinity, with a
   // gradient of zeros, where the matrix is not positive definite; never NaN. `gradient` may be
   // empty, which saves two thirds.
-  double operator()(std::span<const double> coordinates, int depth, std::span<double> gradient);
+  double operator()(std::span<const double> coordinates, int depth, Pooling pooling,
+                    std::span<double> gradient);
 
  private:
   void fill(const KernelParameters& now);

@@ -198,7 +198,7 @@ TEST(Gp, AvoidsFailuresAlsoBesideManyPendingTrials) {
   Rng rng(4);
   for (TrialId id = 0; id < 60; ++id) {
     const Trial trial{id, square().sample(rng)};
-    if (trial.genome.number("x") < 0.4)
+    if (trial.genome.number("x") < 0.6)
       searcher->tell(trial, Failed{.cause = Cause::kDiverged});
     else
       searcher->tell(trial, Measured{.values = {bowl(trial.genome)}});
@@ -206,7 +206,7 @@ TEST(Gp, AvoidsFailuresAlsoBesideManyPendingTrials) {
   searcher->ask(60, 150);
   int failing = 0;
   for (const Trial& trial : searcher->ask(210, 50))
-    failing += trial.genome.number("x") < 0.35 ? 1 : 0;
+    failing += trial.genome.number("x") < 0.45 ? 1 : 0;
   EXPECT_LT(failing, 15);
 }
 

@@ -1,5 +1,6 @@
 #include "surrogate/fit.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <vector>
@@ -12,14 +13,33 @@
 namespace detol {
 namespace {
 
-// Returns the prior of at most 20 lengths and penalties, with shears, as surrogate/fit_prior.h
-// defines it.
+// Returns the sum of squared deviations from the mean.
+double deviation_squares(std::vector<double> values) {
+  double mean = 0, squares = 0;
+  for (double value : values) mean += value / static_cast<double>(values.size());
+  for (double value : values) squares += (value - mean) * (value - mean);
+  return squares;
+}
+
+// Returns the prior of lengths and penalties together.
+double plain_pooling(const KernelParameters& parameters) {
+  std::vector<double> lengths, penalties;
+  for (double l : parameters.lengths) lengths.push_back(std::log(l));
+  for (double w : parameters.penalties) penalties.push_back(-std::log(w) / 2);
+  double free = 0;
+  for (const auto* each : {&lengths, &penalties})
+    free -= each->empty() ? 0 : 0.5 * static_cast<double>(each->size() - 1);
+  return std::max(free, -(deviation_squares(lengths) + deviation_squares(penalties)) / 0.6);
+}
+
+// Returns the prior of at most 20 lengths and penalties, as surrogate/fit_prior.h defines it.
 double plain_prior(const KernelParameters& parameters, std::size_t observations) {
   const double a = parameters.numbers, b = parameters.graphs, c = parameters.both, v = a + b + c;
   double sum = std::log(v) - v + 0.1 * std::log(parameters.noise) - 30 * parameters.noise;
   if (b > 0) sum += 0.5 * std::log(a * b * c / (v * v * v));
   for (double l : parameters.lengths) sum -= 0.1 * (l * l + 1 / (l * l));
   for (double w : parameters.penalties) sum -= 0.1 * (1 / w + w);
+  if (!has_shears(parameters)) return sum + plain_pooling(parameters);
   for (double u : parameters.shears)
     sum -= 2 * std::log(1 + u * u / 3) + 0.5 * std::log(static_cast<double>(observations));
   return sum;
@@ -73,6 +93,7 @@ void expect_gradient_of_differences(const Features& features, const Points& poin
   for (std::size_t i = 0; i < gradient.size(); ++i) {
     std::vector<double> more = numbers, less = numbers;
     if (i >= first_shear && i < first_shear + features.shears()) {
+      if (numbers[i] == 0) continue;  // a shear has a charge that none does not have
       more[i] += step;
       less[i] -= step;
     } else {
@@ -96,12 +117,18 @@ TEST(LogPosterior, EqualsADenseComputation) {
       const std::size_t n = 1 + rng.below(80);
       const Points points = random_points(space, features, n, rng);
       const std::vector<double> y = random_normals(n, rng);
-      const KernelParameters parameters = random_parameters(features, rng);
-      const double expected =
-          plain_likelihood(features, points, y, parameters) + plain_prior(parameters, n);
-      EXPECT_NEAR(log_posterior_of(features, points, y, parameters), expected,
-                  1e-8 * std::max(1.0, std::abs(expected)))
-          << "seed " << seed;
+      const KernelParameters sheared = random_parameters(features, rng);
+      KernelParameters apart = sheared;
+      apart.shears.assign(features.shears(), 0);
+      KernelParameters alike = apart;
+      for (double& length : alike.lengths) length = rng.uniform(0.9, 1.1);
+      for (double& penalty : alike.penalties) penalty = rng.uniform(0.9, 1.1);
+      for (const KernelParameters& each : {sheared, apart, alike}) {
+        const double expected = plain_likelihood(features, points, y, each) + plain_prior(each, n);
+        EXPECT_NEAR(log_posterior_of(features, points, y, each), expected,
+                    1e-8 * std::max(1.0, std::abs(expected)))
+            << "seed " << seed;
+      }
     }
   }
 }
@@ -123,6 +150,21 @@ TEST(LogPosterior, HasTheGradientOfDifferencesOnMixedAndConditionalChoices) {
     const Points points = random_points(space, features, 57, rng);
     expect_gradient_of_differences(features, points, random_normals(57, rng),
                                    random_parameters(features, rng));
+  }
+}
+
+// Without shears: of lengths that are about alike, and of others, to which pooling is no prior.
+TEST(LogPosterior, HasTheGradientOfDifferencesWhetherLengthsArePooledOrNot) {
+  const Space space = mixed_space();
+  const Features features(space);
+  for (double apart : {0.1, 2.0}) {
+    Rng rng(16);
+    const Points points = random_points(space, features, 57, rng);
+    KernelParameters parameters = random_parameters(features, rng);
+    parameters.shears.assign(features.shears(), 0);
+    for (double& length : parameters.lengths) length = std::exp(rng.uniform(-apart, apart));
+    for (double& penalty : parameters.penalties) penalty = std::exp(rng.uniform(-apart, apart));
+    expect_gradient_of_differences(features, points, random_normals(57, rng), parameters);
   }
 }
 
@@ -174,6 +216,23 @@ TEST(Fit, RecoversTheLengthsOfADrawnFunction) {
   EXPECT_NEAR(std::log(fitted.parameters.lengths[1]), std::log(0.6), 0.4);
   EXPECT_GT(fitted.parameters.lengths[2], 1.5);
   EXPECT_LT(std::abs(std::log(fitted.parameters.noise / truth.noise)), 0.7);
+}
+
+// A few points of many axes cannot say which of them matter.
+TEST(Fit, PoolsLengthsThatFewObservationsDoNotTellApart) {
+  const Space space = cube(12);
+  const Features features(space);
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    Rng rng(seed);
+    const Points points = random_points(space, features, 40, rng);
+    KernelParameters truth = default_parameters(features);
+    truth.lengths.assign(12, 1.5);
+    const std::vector<double> y = drawn(features, points, truth, rng);
+    const std::vector<double> lengths =
+        fit(features, points, y, default_parameters(features)).parameters.lengths;
+    const auto [least, most] = std::ranges::minmax(lengths);
+    EXPECT_LT(most / least, 3.2) << "seed " << seed;
+  }
 }
 
 // The slope of the first axis along the second is what the function was drawn with, although no
