@@ -62,7 +62,6 @@ constexpr double kFantasyWork = 3e8;           // multiply-adds to append all fa
 constexpr double kThompsonShare = 0.8;         // of the proposals, where fantasies are too many
 constexpr int kStartupDraws = 10;              // from which a startup point is taken
 constexpr std::size_t kPendingOfARestart = 2;  // pending trials for each further restart
-constexpr std::size_t kMostBoundDimensions = 20;
 
 struct Expected {
   Genome genome;
@@ -195,13 +194,11 @@ class Gp final : public Searcher {
   }
 
   // The confidence bound is for one objective, without constraints, of numbers: among categories
-  // alone, and in many dimensions, the expected improvement finds more
-  // (experiments/search_quality/RESULTS.md).
+  // alone the expected improvement finds more (experiments/search_quality/RESULTS.md).
   GpArms new_arms() const {
     const bool has_numbers = std::ranges::any_of(space_.domains(), &Domain::is_numeric);
     const bool has_bound = options_.acquisition == GpAcquisition::kAuto && has_numbers &&
-                           space_.size() <= kMostBoundDimensions && objectives_.size() == 1 &&
-                           outputs_.constraints() == 0;
+                           objectives_.size() == 1 && outputs_.constraints() == 0;
     return {space_, options_.region, has_bound};
   }
 

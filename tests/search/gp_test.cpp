@@ -279,13 +279,6 @@ TEST(Gp, ExploresCategoriesByTheImprovementAlone) {
   EXPECT_EQ(proposed_by_bound(builder.build().value(), loss), 0);
 }
 
-TEST(Gp, ExploresManyDimensionsByTheImprovementAlone) {
-  SpaceBuilder builder;
-  for (int i = 0; i < 21; ++i) builder.add_float("x" + std::to_string(i), 0, 1);
-  const auto loss = [](const Genome& genome) { return genome.codes()[0] + genome.codes()[1]; };
-  EXPECT_EQ(proposed_by_bound(builder.build().value(), loss), 0);
-}
-
 TEST(Gp, PaysForWorkOnlyWhatItIsWorth) {
   const auto searcher = gp(square(), {{"acquisition", "ei_per_work"}, {"region", "0"}});
   const auto valley = [](const Genome& genome) {  // two minima; the one at x = 0.8 is expensive
