@@ -10,10 +10,8 @@
 //            d > 20        -log l - (log l - mu)^2 / (2 s^2),  mu = sqrt 2 + log(d) / 2,  s^2 = 3
 //   penalty w              that of the length w^-1/2: at a distance of the whole unit cube, such a
 //                          length takes as much of the correlation as the category's change does
-//   lengths together       -sum e^2 / 0.6, where e is how far a log l is from their mean; or, if
-//   that
-//                          is more, -1/2 for each l but one
-//   penalties together     likewise, of the lengths w^-1/2
+//   log l, -1/2 log w      pooled: -sum e^2 / 0.6, e how far each is from the mean of its kind;
+//                          or free: -1/2 for each but one of its kind; whichever is more
 //   shears u               all 0, or for each -2 log(1 + u^2 / 3) - 1/2 log n: Student's t with 3
 //                          degrees, and what the Bayesian information criterion charges a parameter
 //                          that n observations choose (Schwarz, 1978, Annals of Statistics 6)
@@ -57,7 +55,7 @@ struct Bounds {
 };
 Bounds bounds_of(const ParameterList& list, double least_noise);
 
-// Pooling: which of the two priors of the lengths together, and of the penalties together, holds.
+// Pooling: whether lengths, and penalties, are about alike beforehand, or free.
 enum class Pooling { kPartial, kNone };
 double free_charge(const ParameterList& list);  // what a prior without pooling charges
 
