@@ -265,16 +265,15 @@ Posterior log_posterior(const Features& features, const Points& points, std::spa
                         const KernelParameters& parameters) {
   PosteriorDensity density(features, points, y);
   const ParameterList& list = density.list();
-  Posterior posterior;
   const std::vector<double> at = coordinates(parameters, list);
-  const auto evaluate = [&](Pooling pooling) {
-    posterior.gradient.resize(list.size());
+  const auto with = [&](Pooling pooling) {
+    Posterior posterior{.gradient = std::vector<double>(list.size())};
     posterior.log_density = density(at, parameters.depth, pooling, posterior.gradient);
+    return posterior;
   };
-  evaluate(Pooling::kNone);
-  const double free = posterior.log_density;
-  evaluate(Pooling::kPartial);
-  if (free > posterior.log_density) evaluate(Pooling::kNone);
+  Posterior posterior = with(Pooling::kPartial);
+  if (Posterior free = with(Pooling::kNone); free.log_density > posterior.log_density)
+    posterior = std::move(free);
   const auto noise = posterior.gradient.end() - 1;
   if (!list.has_graph) posterior.gradient.insert(noise, 2, 0);
   return posterior;
