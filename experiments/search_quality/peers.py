@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""One searcher of another project on one function, for several seeds; `run --peers` calls it.
+"""One searcher of another project on one function, for several seeds; `run --peers` and `compare --peers` call it.
 
   peers.py SEARCH_QUALITY SPACE_FILE PEER FIRST_SEED SEEDS EVALUATIONS
+  peers.py SEARCH_LOOP PROBLEM PEER FIRST_SEED SEEDS EVALUATIONS NOISE
 
-Every parameter is a number in [0, 1], which `search_quality` maps to the space's. Prints the lines that
-`search_quality` prints, without simulated seconds. All peers minimise, with their defaults, on one thread. Under
+Every parameter is a number in [0, 1], which the program maps to the space's. Prints the lines that the
+program prints, without simulated seconds. All peers minimise, with their defaults, on one thread. Under
 noise each is measured by the trial with its best value, BoTorch also by the one of the best posterior mean:
 
   random, tpe, tpe_univariate, cmaes, gp_sampler    Optuna
@@ -21,15 +22,14 @@ import tempfile
 import warnings
 
 
-POINTS = 50, 100, 200  # evaluations that `run` compares at
+POINTS = 25, 50, 100, 200, 400, 800  # evaluations that `run` and `compare` look at
 
 
 class Function:
-    """The function of a space file in the unit cube, without noise, and its noise's standard deviation."""
+    """A function in the unit cube, without noise, and its noise's standard deviation."""
 
-    def __init__(self, program, space_file):
-        self.process = subprocess.Popen([program, "--values", space_file], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
+    def __init__(self, *command):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         dimensions, noise = self.process.stdout.readline().split()
         self.dimensions, self.noise = int(dimensions), float(noise)
 
@@ -114,28 +114,45 @@ PEERS = {
 }
 
 
+def search(function, proposals, evaluations, errors):
+    """Yields after each evaluation its count, whether its value is the best, the best value, that one without noise, and
+    the value without noise of the trial that is recommended."""
+    exact, best, best_exact = [], math.inf, math.inf
+    point, _ = next(proposals)
+    for count in range(1, evaluations + 1):
+        exact.append(function(point))
+        value = exact[-1] + errors.gauss(0, 1) * function.noise
+        is_best = value < best
+        if is_best:
+            best, best_exact = value, exact[-1]
+        expected = None
+        if count < evaluations or function.noise > 0:
+            point, expected = proposals.send(value)
+        yield count, is_best, best, best_exact, best_exact if expected is None else exact[expected]
+
+
 def main():
-    program, space_file, peer, first, seeds, evaluations = sys.argv[1:4] + [int(word) for word in sys.argv[4:]]
+    program, target, peer, first, seeds, evaluations = sys.argv[1:4] + [int(word) for word in sys.argv[4:7]]
     warnings.filterwarnings("ignore")
-    function = Function(program, space_file)
+    is_problem = len(sys.argv) == 8
+    function = None
     for seed in range(first, first + seeds):
-        proposals = PEERS[peer](function.dimensions, seed, evaluations)
-        errors, exact, best, best_exact = random.Random(seed), [], math.inf, math.inf
-        point, _ = next(proposals)
-        for count in range(1, evaluations + 1):
-            exact.append(function(point))
-            value = exact[-1] + errors.gauss(0, 1) * function.noise
-            is_best = value < best
-            if is_best:
-                best, best_exact = value, exact[-1]
-            is_point = count == evaluations or (function.noise > 0 and count in POINTS)
-            expected = None
-            if count < evaluations or function.noise > 0:
-                point, expected = proposals.send(value)
-            if is_best or is_point:
-                recommended = best_exact if expected is None else exact[expected]
+        if is_problem:
+            function = Function(program, "--values", target, str(seed))
+            function.noise = float(sys.argv[7])
+        elif function is None:
+            function = Function(program, "--values", target)
+        proposals, words = PEERS[peer](function.dimensions, seed, evaluations), [peer, target, str(seed)]
+        for count, is_best, best, best_exact, recommended in search(function, proposals, evaluations, random.Random(seed)):
+            is_point = count == evaluations or count in POINTS
+            if is_problem and is_point:
+                words.append(f"{count}:{recommended:.6g}")
+            elif not is_problem and (is_best or count == evaluations or (is_point and function.noise > 0)):
                 print(f"{peer},{seed},{count},0,{best:.9g},{best_exact:.9g},{peer},{recommended:.9g}", flush=True)
         proposals.close()
+        if is_problem:
+            print(" ".join(words), flush=True)
+            function.process.kill()
 
 
 if __name__ == "__main__":

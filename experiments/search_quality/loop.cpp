@@ -1,0 +1,165 @@
+// Asks and tells one searcher on one problem, without a driver or a ledger, for several seeds:
+//
+//   search_loop ALGORITHM PROBLEM FIRST_SEED SEEDS EVALUATIONS PENDING NOISE
+//
+// ALGORITHM is a name, or NAME:OPTION=VALUE;OPTION=VALUE with options; problems.h has the problems.
+// PENDING trials run at a time and end in the order of their asks. NOISE is the standard deviation
+// of a normal error of each value. A seed is one line: the algorithm, problem and seed, then after
+// 25, 50, 100, ... and all evaluations "EVALUATIONS:VALUE", without noise, of the trial with the
+// best value so far, under noise of the one that recommend() ranks first.
+//
+//   search_loop --values PROBLEM SEED
+//
+// prints the number of the problem's parameters and its noise, 0, reads lines of so many numbers in
+// [0, 1] and prints the value at each.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <deque>
+#include <iostream>
+#include <limits>
+#include <sstream>
+
+#include "core/rng.h"
+#include "experiments/search_quality/problems.h"
+#include "search/recommendation.h"
+#include "search/searcher.h"
+
+namespace detol {
+namespace {
+
+struct Run {
+  std::string algorithm, problem;
+  std::uint64_t first_seed = 0, seeds = 0;
+  int evaluations = 0, pending = 0;
+  double noise = 0;
+};
+
+Result<std::unique_ptr<Searcher>> searcher_of(const std::string& words, const Space& space,
+                                              std::uint64_t seed) {
+  std::istringstream parts(words);
+  std::string name;
+  std::getline(parts, name, ':');
+  SearcherSettings settings{.seed = seed, .objectives = {minimize("value")}, .options = {}};
+  for (std::string option; std::getline(parts, option, ';');) {
+    const std::size_t end = option.find('=');
+    settings.options[option.substr(0, end)] = option.substr(std::min(option.size(), end + 1));
+  }
+  return make_searcher(name, space, settings);
+}
+
+// What was measured, and which trial a user would take.
+class Measurements {
+ public:
+  explicit Measurements(const Space& space) : space_(space) {}
+
+  void add(const Trial& trial, double measured, double exact) {
+    if (exact_.empty() || measured < measured_[best_].value) best_ = exact_.size();
+    measured_.push_back({trial.id, trial.genome, measured});
+    exact_.push_back(exact);
+  }
+
+  double best() const { return exact_[best_]; }  // the value without noise
+
+  double recommended() const {
+    const TrialId id = recommend(space_, Direction::kMinimize, measured_).front().id;
+    const auto found = std::ranges::find(measured_, id, &MeasuredTrial::id);
+    return exact_[static_cast<std::size_t>(found - measured_.begin())];
+  }
+
+ private:
+  const Space& space_;
+  std::vector<MeasuredTrial> measured_;
+  std::vector<double> exact_;
+  std::size_t best_ = 0;
+};
+
+bool is_point(int evaluations) {
+  return evaluations % 25 == 0 && std::has_single_bit(static_cast<unsigned>(evaluations / 25));
+}
+
+Result<void> search(const Run& run, std::uint64_t seed) {
+  DETOL_ASSIGN(const Problem problem, make_problem(run.problem, seed));
+  DETOL_ASSIGN(const auto searcher, searcher_of(run.algorithm, problem.space, seed));
+  Rng errors = Rng(seed).split(99);
+  std::deque<Trial> pending;
+  TrialId next = 0;
+  Measurements measurements(problem.space);
+  std::string line = fmt::format("{} {} {}", run.algorithm, run.problem, seed);
+  for (int count = 1; count <= run.evaluations; ++count) {
+    for (Trial& trial : searcher->ask(next, run.pending - static_cast<int>(pending.size()))) {
+      ++next;
+      pending.push_back(std::move(trial));
+    }
+    if (pending.empty()) break;
+    const Trial trial = std::move(pending.front());
+    pending.pop_front();
+    const double exact = problem.value(trial.genome);
+    const double measured = run.noise > 0 ? exact + run.noise * errors.normal() : exact;
+    searcher->tell(trial, Measured{.values = {measured}});
+    measurements.add(trial, measured, exact);
+    if (is_point(count) || count == run.evaluations)
+      line += fmt::format(" {}:{:.6g}", count,
+                          run.noise > 0 ? measurements.recommended() : measurements.best());
+  }
+  fmt::print("{}\n", line);
+  std::fflush(stdout);
+  return {};
+}
+
+Result<void> search_all(const Run& run) {
+  for (std::uint64_t i = 0; i < run.seeds; ++i) DETOL_TRY(search(run, run.first_seed + i));
+  return {};
+}
+
+Result<void> print_values(const std::string& name, std::uint64_t seed) {
+  DETOL_ASSIGN(const Problem problem, make_problem(name, seed));
+  std::vector<double> codes(problem.space.size());
+  fmt::print("{} 0\n", codes.size());
+  while (true) {
+    std::fflush(stdout);
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      double share = 0;
+      if (!(std::cin >> share)) return {};
+      codes[i] = problem.space.domains()[i].code_at(std::min(share, std::nextafter(1.0, 0.0)));
+    }
+    Rng unused(0);
+    fmt::print("{:.17g}\n", problem.value(problem.space.repair(codes, unused)));
+  }
+}
+
+int finish(const Result<void>& done) {
+  if (done) return 0;
+  fmt::print(stderr, "{}\n", done.error().message);
+  return 1;
+}
+
+int main_of(std::span<char*> words) {
+  if (words.size() == 4 && std::string_view(words[1]) == "--values")
+    return finish(print_values(words[2], std::stoull(words[3])));
+  if (words.size() != 8) {
+    fmt::print(stderr,
+               "usage: {} ALGORITHM PROBLEM FIRST_SEED SEEDS EVALUATIONS PENDING NOISE\n"
+               "       {} --values PROBLEM SEED\n",
+               words[0], words[0]);
+    return 2;
+  }
+  return finish(search_all({.algorithm = words[1],
+                            .problem = words[2],
+                            .first_seed = std::stoull(words[3]),
+                            .seeds = std::stoull(words[4]),
+                            .evaluations = std::stoi(words[5]),
+                            .pending = std::stoi(words[6]),
+                            .noise = std::stod(words[7])}));
+}
+
+}  // namespace
+}  // namespace detol
+
+int main(int argc, char** argv) {
+  return detol::main_of({argv, static_cast<std::size_t>(argc)});
+}
