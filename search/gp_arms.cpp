@@ -21,7 +21,7 @@ constexpr int kStalled = 2;                // halvings of the leader's region wi
 constexpr double kStalledShare = 0.5;      // of the restart's, of all trials
 constexpr double kMostStalled = 0.9;       // of those that the searcher makes
 constexpr double kOwnMemory = 0.95;        // factor per trial of the share that the searcher makes
-constexpr double kOwedShare = 0.75;        // of a descent that a branch is owed
+constexpr double kOwedShare = 0.6;         // of a descent that a branch is owed
 constexpr double kClosed = 0.05;           // least share of the gap to the leader that is a success
 constexpr double kClosedInBranches = 0.4;  // the same, in a space with branches
 constexpr int kLastHalving = 3;            // of a restart's region, at which it ends
@@ -86,10 +86,13 @@ void GpArms::tell(const Trial& trial, double outcome) {
   own_ = kOwnMemory * own_ + (1 - kOwnMemory) * (proposer.starts_with("gp") ? 1 : 0);
   const double best = region_.best;
   const bool is_success = std::isinf(best) || outcome < best - kImprovement * std::abs(best);
-  if (Credit* const credit = credit_of(proposer)) credit->count(is_success);
+  if (Credit* const credit = credit_of(proposer)) {
+    credit->count(is_success);
+    ++idle_;
+  }
   TrustRegion* const restart = restart_of(proposer);
   if (restart != nullptr) tell_restart(*restart, observation);
-  if (is_success) region_.halvings = 0;
+  if (is_success) region_.halvings = idle_ = 0;
   if (outcome < best) lead(observation, restart);
   if (proposer == kRegionArm) resize(region_, is_success);
   if (region_.side < kLeast) region_.side = TrustRegion().side;
@@ -129,31 +132,38 @@ void GpArms::tell_restart(TrustRegion& restart, std::size_t observation) {
   resize(restart, is_success);
 }
 
-// A restart that finds a better basin leads from now on; the descent of the leader before is over.
+// A restart that finds a better basin leads from now on. The descent of the leader before is over,
+// unless it hardly began.
 void GpArms::lead(std::size_t observation, const TrustRegion* restart) {
   if (restart != nullptr && !is_near(observation, region_.centre)) {
     const TrustRegion before = region_;
     region_ = *restart;
     region_.halvings = 0;
     restarts_.erase(restarts_.begin() + (restart - restarts_.data()));
-    end_descent(before.centre);
+    if (before.trials >= patience_in(before)) end_descent(before.centre);
   }
   region_.best = observations_[observation].outcome;
   region_.centre = observation;
 }
 
-void GpArms::resize(TrustRegion& region, bool is_success) const {
-  int patience = 0;
+// Returns how many failures in a row narrow a region.
+int GpArms::patience_in(const TrustRegion& region) const {
+  int choices = 0;
   for (std::size_t i = 0; i < space_.size(); ++i) {
     if (observations_[region.centre].genome.is_active(i) && space_.domains()[i].cardinality() > 1)
-      ++patience;
+      ++choices;
   }
+  return std::max(kLeastPatience, choices);
+}
+
+void GpArms::resize(TrustRegion& region, bool is_success) const {
+  ++region.trials;
   region.in_success = is_success ? region.in_success + 1 : 0;
   region.in_failure = is_success ? 0 : region.in_failure + 1;
   if (region.in_success == kStreak) {
     region.side = std::min(2 * region.side, kMost);
     region.in_success = 0;
-  } else if (region.in_failure >= std::max(kLeastPatience, patience)) {
+  } else if (region.in_failure >= patience_in(region)) {
     region.side /= 2;
     ++region.halvings;
     region.in_failure = 0;
@@ -234,8 +244,13 @@ bool GpArms::is_near(std::size_t a, std::size_t b) const {
   return is_within(kBasinRadius, space_, observations_[a].genome, observations_[b].genome);
 }
 
+bool GpArms::is_stalled() const {
+  if (region_.halvings >= kStalled) return true;
+  return branches_.count() > 1 && idle_ >= kStalled * patience_in(region_);
+}
+
 GpArms::Next GpArms::next(const StartTest& may_start, std::size_t most) const {
-  Next next{.is_stalled = region_.halvings >= kStalled};
+  Next next{.is_stalled = is_stalled()};
   if (may_start && (next.is_stalled || branches_.count() > 1))
     next.in_restarts = restarts_for(may_start, most);
   const auto is_not_owed = [&](const TrustRegion& one) { return !is_owed(one.start); };

@@ -16,8 +16,10 @@
 // trials improved on the best; of those two likewise. `restart` gets half of all trials while the
 // leader is stalled: its region was halved kStalled times since anything improved; where others
 // make a part of the trials, a larger share of those that are left. So a search that polishes a
-// local optimum looks for another one. In a space with branches every branch is owed one descent
-// from the start, as a few points say little about the optimum of a branch.
+// local optimum looks for another one. In a space with branches the leader is stalled sooner, by
+// the failures of all arms, and every branch is owed one descent from the start, as a few points
+// say little about the optimum of a branch. A leader that was overtaken before its region had as
+// many trials as narrow it was not descended.
 //
 // Where trials are pending, several restarts go on at a time, in basins and branches of their own:
 // a descent gains little from eight trials at once, of which none knows the others' outcomes.
@@ -54,6 +56,7 @@ struct TrustRegion {
   std::size_t centre = 0;  // the best observation in it
   double best = std::numeric_limits<double>::infinity();
   double side = 0.8;
+  int trials = 0;                      // that were told in it
   int in_success = 0, in_failure = 0;  // its trials in a row
   int halvings = 0;  // of the leader: since anything improved on it; of a restart: since it began
 };
@@ -110,7 +113,9 @@ class GpArms {
   TrustRegion* restart_of(std::string_view proposer);
   void tell_restart(TrustRegion& restart, std::size_t observation);
   void lead(std::size_t observation, const TrustRegion* restart);
+  int patience_in(const TrustRegion& region) const;
   void resize(TrustRegion& region, bool is_success) const;
+  bool is_stalled() const;
   void end_descent(std::size_t centre);
   std::vector<TrustRegion> restarts_for(const StartTest& may_start, std::size_t most) const;
   std::optional<std::size_t> next_start(const StartTest& may_start,
@@ -127,6 +132,7 @@ class GpArms {
   bool has_bound_;
   Credit global_, bound_, local_;
   TrustRegion region_;                 // the leader's
+  int idle_ = 0;                       // trials of the arms since anything improved on the leader
   std::vector<TrustRegion> restarts_;  // that go on, the latest last
   double own_ = 1;                     // recent share of the trials that this searcher made
   std::vector<Observation> observations_;

@@ -17,6 +17,9 @@ Space cube() {
   return builder.build().value();
 }
 
+// Failures in a row that halve a region in branched().
+constexpr std::size_t kBranchPatience = 4;
+
 // Two branches with a number each.
 Space branched() {
   return SpaceBuilder()
@@ -298,6 +301,41 @@ TEST(GpArms, EveryBranchIsOwedADescent) {
   EXPECT_GT(arms.next().restart, 0.5);
   for (int i = 0; i < 8; ++i) arms.tell_restart(9, 0.3, 1);
   EXPECT_EQ(arms.next().restart, 0) << "both branches had theirs, and the leader is not stalled";
+}
+
+// The first branch leads, and a restart in the second one overtakes it.
+Arms overtaken(std::size_t trials_of_the_region) {
+  Arms arms(branched());
+  for (double outcome : {1.0, 2.0, 3.0, 4.0}) arms.tell("another", outcome, outcome / 5, 0);
+  for (double outcome : {5.0, 6.0, 7.0, 8.0}) arms.tell("another", outcome, outcome / 10, 1);
+  arms.fail(kRegionArm, trials_of_the_region);
+  arms.tell_restart(0.5, 0.3, 1);
+  EXPECT_EQ(arms->region().best, 0.5);
+  return arms;
+}
+
+TEST(GpArms, ABranchIsStillOwedADescentIfItLedTooShortlyForOne) {
+  const Arms at_once = overtaken(kBranchPatience - 1);
+  EXPECT_GT(at_once.next().restart, 0.5);
+  EXPECT_EQ(at_once.restart().best, 1);
+  EXPECT_EQ(overtaken(kBranchPatience).next().restart, 0);
+}
+
+TEST(GpArms, InBranchesTheFailuresOfAllArmsStallTheLeader) {
+  Arms arms = overtaken(kBranchPatience);
+  arms.fail(kGlobalArm, kBranchPatience);
+  arms.fail(kBoundArm, kBranchPatience - 1);
+  EXPECT_FALSE(arms.next().is_stalled);
+  arms.fail(kGlobalArm, 1);
+  EXPECT_TRUE(arms.next().is_stalled);
+  arms.tell(kGlobalArm, 0.4, 0.3, 1);
+  EXPECT_FALSE(arms.next().is_stalled) << "it improved";
+}
+
+TEST(GpArms, WithoutBranchesTheFailuresOfOtherArmsDoNotStallTheLeader) {
+  Arms arms = begun();
+  arms.fail(kGlobalArm, 10 * kDimensions);
+  EXPECT_FALSE(arms.next().is_stalled);
 }
 
 // Each trial of the restart closes a fifth of what is left of its gap.
