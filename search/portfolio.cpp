@@ -57,6 +57,7 @@
 #include "core/options.h"
 #include "core/rng.h"
 #include "core/table.h"
+#include "search/basins.h"
 #include "search/gp_arms.h"
 #include "search/outcome_value.h"
 #include "search/searchers.h"
@@ -74,7 +75,8 @@ constexpr std::array<std::string_view, 3> kMembersOfMany = {"gp", "nsga2", "loca
 constexpr std::array<std::string_view, 5> kMembersOfArchitecture = {"gp", "local", "evolution",
                                                                     "reinforce", "qlearning"};
 
-constexpr std::int64_t kAlone = 50;   // told trials until which gp proposes alone, if it is first
+// Told trials until which gp proposes alone, if it is first.
+constexpr std::int64_t kAlone = 50, kAloneInBranches = 100;
 constexpr double kPower = 4;          // exponent of a trial's share of no better trials
 constexpr double kPriorTrials = 20;   // imagined of each member, at first
 constexpr double kPriorLife = 200;    // told trials after which imagined ones are 1/e as many
@@ -341,6 +343,11 @@ Result<std::vector<Member>> make_members(std::span<const SearcherRow> table,
   return members;
 }
 
+std::int64_t trials_alone(const Space& space, std::span<const std::string> members) {
+  if (members.empty() || members.front() != "gp") return 0;
+  return Branches(space).count() > 1 ? kAloneInBranches : kAlone;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Searcher>> make_portfolio(const Space& space,
@@ -356,8 +363,7 @@ Result<std::unique_ptr<Searcher>> make_portfolio_of(std::span<const SearcherRow>
   const std::int64_t window = options.whole("window", 50, 2, 1000);
   const double most = 1 / std::max(1.0, static_cast<double>(names.size()));
   const double floor = options.real("floor", std::min(0.03, most), 0, most);
-  const bool is_gp_first = !names.empty() && names.front() == "gp";
-  const std::int64_t alone = options.whole("alone", is_gp_first ? kAlone : 0, 0, 1000);
+  const std::int64_t alone = options.whole("alone", trials_alone(space, names), 0, 1000);
   DETOL_TRY(options.done());
   DETOL_ASSIGN(auto members, make_members(table, names, space, settings));
   return std::make_unique<Portfolio>(space, settings, std::move(members),
