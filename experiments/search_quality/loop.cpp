@@ -132,6 +132,10 @@ Result<void> print_values(const std::string& name, std::uint64_t seed) {
   }
 }
 
+bool is_number(const char* word) {
+  return '0' <= *word && *word <= '9';
+}
+
 int finish(const Result<void>& done) {
   if (done) return 0;
   fmt::print(stderr, "{}\n", done.error().message);
@@ -139,9 +143,9 @@ int finish(const Result<void>& done) {
 }
 
 int main_of(std::span<char*> words) {
-  if (words.size() == 4 && std::string_view(words[1]) == "--values")
+  if (words.size() == 4 && std::string_view(words[1]) == "--values" && is_number(words[3]))
     return finish(print_values(words[2], std::stoull(words[3])));
-  if (words.size() != 8) {
+  if (words.size() != 8 || !std::ranges::all_of(words.subspan(3), is_number)) {
     fmt::print(stderr,
                "usage: {} ALGORITHM PROBLEM FIRST_SEED SEEDS EVALUATIONS PENDING NOISE\n"
                "       {} --values PROBLEM SEED\n",
