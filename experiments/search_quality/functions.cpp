@@ -140,30 +140,30 @@ double lunacek(Points z) {
 }
 
 constexpr std::array kFunctions = {
-    FunctionRow{"sphere", 10, false, sphere},
-    FunctionRow{"decaying", 10, false, decaying_sphere},
-    FunctionRow{"ellipsoid", 10, true, ellipsoid},
-    FunctionRow{"levy", 20, false, levy},
-    FunctionRow{"levy-turned", 20, true, levy},
-    FunctionRow{"ackley", 65.536, false, ackley},
-    FunctionRow{"rosenbrock", 15, false, rosenbrock},
-    FunctionRow{"rosenbrock-turned", 8, true, rosenbrock},
-    FunctionRow{"rastrigin", 10.24, false, rastrigin},
-    FunctionRow{"rastrigin-turned", 10.24, true, rastrigin},
-    FunctionRow{"griewank", 40, false, griewank},
-    FunctionRow{"ridge", 10, true, sharp_ridge},
-    FunctionRow{"powers", 10, true, different_powers},
-    FunctionRow{"zakharov", 15, false, zakharov},
-    FunctionRow{"schaffer", 20, true, schaffer},
-    FunctionRow{"weierstrass", 1, false, weierstrass},
-    FunctionRow{"katsuura", 5, true, katsuura},
-    FunctionRow{"dropwave", 10.24, false, drop_wave},
-    FunctionRow{"lunacek", 10, false, lunacek},
+    TestFunction{"sphere", 10, false, sphere},
+    TestFunction{"decaying", 10, false, decaying_sphere},
+    TestFunction{"ellipsoid", 10, true, ellipsoid},
+    TestFunction{"levy", 20, false, levy},
+    TestFunction{"levy-turned", 20, true, levy},
+    TestFunction{"ackley", 65.536, false, ackley},
+    TestFunction{"rosenbrock", 15, false, rosenbrock},
+    TestFunction{"rosenbrock-turned", 8, true, rosenbrock},
+    TestFunction{"rastrigin", 10.24, false, rastrigin},
+    TestFunction{"rastrigin-turned", 10.24, true, rastrigin},
+    TestFunction{"griewank", 40, false, griewank},
+    TestFunction{"ridge", 10, true, sharp_ridge},
+    TestFunction{"powers", 10, true, different_powers},
+    TestFunction{"zakharov", 15, false, zakharov},
+    TestFunction{"schaffer", 20, true, schaffer},
+    TestFunction{"weierstrass", 1, false, weierstrass},
+    TestFunction{"katsuura", 5, true, katsuura},
+    TestFunction{"dropwave", 10.24, false, drop_wave},
+    TestFunction{"lunacek", 10, false, lunacek},
 };
 
 }  // namespace
 
-std::span<const FunctionRow> functions_of_numbers() {
+std::span<const TestFunction> functions_of_numbers() {
   return kFunctions;
 }
 

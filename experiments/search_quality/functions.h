@@ -9,14 +9,14 @@
 
 namespace detol {
 
-struct FunctionRow {
+struct TestFunction {
   std::string_view name;
   double width;  // of the space, along each axis, in units of `z`
   bool turned;   // its axes are not those of the space
   double (*function)(std::span<const double> z);
 };
 
-std::span<const FunctionRow> functions_of_numbers();
+std::span<const TestFunction> functions_of_numbers();
 
 double dot(std::span<const double> a, std::span<const double> b);  // of equal size
 

@@ -17,15 +17,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstdio>
 #include <deque>
-#include <iostream>
-#include <limits>
-#include <sstream>
 
 #include "core/rng.h"
 #include "experiments/search_quality/problems.h"
+#include "experiments/search_quality/words.h"
 #include "search/recommendation.h"
 #include "search/searcher.h"
 
@@ -38,19 +35,6 @@ struct Run {
   int evaluations = 0, pending = 0;
   double noise = 0;
 };
-
-Result<std::unique_ptr<Searcher>> searcher_of(const std::string& words, const Space& space,
-                                              std::uint64_t seed) {
-  std::istringstream parts(words);
-  std::string name;
-  std::getline(parts, name, ':');
-  SearcherSettings settings{.seed = seed, .objectives = {minimize("value")}, .options = {}};
-  for (std::string option; std::getline(parts, option, ';');) {
-    const std::size_t end = option.find('=');
-    settings.options[option.substr(0, end)] = option.substr(std::min(option.size(), end + 1));
-  }
-  return make_searcher(name, space, settings);
-}
 
 // What was measured, and which trial a user would take.
 class Measurements {
@@ -84,7 +68,11 @@ bool is_point(int evaluations) {
 
 Result<void> search(const Run& run, std::uint64_t seed) {
   DETOL_ASSIGN(const Problem problem, make_problem(run.problem, seed));
-  DETOL_ASSIGN(const auto searcher, searcher_of(run.algorithm, problem.space, seed));
+  const Named algorithm = named(run.algorithm);
+  DETOL_ASSIGN(const auto searcher, make_searcher(algorithm.name, problem.space,
+                                                  {.seed = seed,
+                                                   .objectives = {minimize("value")},
+                                                   .options = algorithm.options}));
   Rng errors = Rng(seed).split(99);
   std::deque<Trial> pending;
   TrialId next = 0;
@@ -116,20 +104,10 @@ Result<void> search_all(const Run& run) {
   return {};
 }
 
-Result<void> print_values(const std::string& name, std::uint64_t seed) {
+Result<void> print_values_of(const std::string& name, std::uint64_t seed) {
   DETOL_ASSIGN(const Problem problem, make_problem(name, seed));
-  std::vector<double> codes(problem.space.size());
-  fmt::print("{} 0\n", codes.size());
-  while (true) {
-    std::fflush(stdout);
-    for (std::size_t i = 0; i < codes.size(); ++i) {
-      double share = 0;
-      if (!(std::cin >> share)) return {};
-      codes[i] = problem.space.domains()[i].code_at(std::min(share, std::nextafter(1.0, 0.0)));
-    }
-    Rng unused(0);
-    fmt::print("{:.17g}\n", problem.value(problem.space.repair(codes, unused)));
-  }
+  print_values(problem.space, 0, problem.value);
+  return {};
 }
 
 bool is_number(const char* word) {
@@ -144,7 +122,7 @@ int finish(const Result<void>& done) {
 
 int main_of(std::span<char*> words) {
   if (words.size() == 4 && std::string_view(words[1]) == "--values" && is_number(words[3]))
-    return finish(print_values(words[2], std::stoull(words[3])));
+    return finish(print_values_of(words[2], std::stoull(words[3])));
   if (words.size() != 8 || !std::ranges::all_of(words.subspan(3), is_number)) {
     fmt::print(stderr,
                "usage: {} ALGORITHM PROBLEM FIRST_SEED SEEDS EVALUATIONS PENDING NOISE\n"

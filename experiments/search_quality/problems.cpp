@@ -55,7 +55,7 @@ Problem on_cube(std::size_t dimensions, std::function<double(Points)> function) 
           }};
 }
 
-Problem shifted(const FunctionRow& row, std::size_t dimensions, Rng rng) {
+Problem shifted(const TestFunction& row, std::size_t dimensions, Rng rng) {
   const Point optimum = random_point(dimensions, rng);
   const std::vector<Point> axes = row.turned ? random_axes(dimensions, rng) : std::vector<Point>();
   return on_cube(dimensions, [=](Points x) {
@@ -101,7 +101,7 @@ Problem peaks(std::size_t dimensions, Rng rng) {
 }
 
 // The function in five of the dimensions; the others do nothing.
-Problem of_few(const FunctionRow& row, std::size_t dimensions, Rng rng) {
+Problem of_few(const TestFunction& row, std::size_t dimensions, Rng rng) {
   std::vector<std::size_t> order(dimensions);
   std::iota(order.begin(), order.end(), std::size_t{0});
   rng.shuffle(std::span<std::size_t>(order));
@@ -237,7 +237,7 @@ constexpr std::array kProblems = {
 std::optional<Problem> of_numbers(std::string_view kind, std::size_t dimensions, const Rng& rng) {
   if (kind == "peaks") return peaks(dimensions, rng);
   const bool is_few = kind.starts_with("few-") && dimensions >= kImportant;
-  const FunctionRow* const row = find_row(functions_of_numbers(), is_few ? kind.substr(4) : kind);
+  const TestFunction* const row = find_row(functions_of_numbers(), is_few ? kind.substr(4) : kind);
   if (row == nullptr) return std::nullopt;
   return is_few ? of_few(*row, dimensions, rng) : shifted(*row, dimensions, rng);
 }
@@ -245,7 +245,7 @@ std::optional<Problem> of_numbers(std::string_view kind, std::size_t dimensions,
 std::string known_names() {
   std::vector<std::string> names;
   for (const ProblemRow& row : kProblems) names.emplace_back(row.name);
-  for (const FunctionRow& row : functions_of_numbers())
+  for (const TestFunction& row : functions_of_numbers())
     names.push_back(fmt::format("{}5", row.name));
   return fmt::format("{}, peaks5", fmt::join(names, ", "));
 }
@@ -254,7 +254,8 @@ std::string known_names() {
 
 Result<Problem> make_problem(const std::string& name, std::uint64_t seed) {
   const Rng rng = Rng(seed).split(7);
-  if (const ProblemRow* const row = find_row(std::span<const ProblemRow>(kProblems), name)) return row->make(rng);
+  if (const ProblemRow* const row = find_row(std::span<const ProblemRow>(kProblems), name))
+    return row->make(rng);
   const std::size_t digits = name.find_last_not_of("0123456789") + 1;
   std::size_t dimensions = 0;
   std::from_chars(name.data() + digits, name.data() + name.size(), dimensions);

@@ -21,12 +21,11 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
-#include <iostream>
 #include <limits>
-#include <sstream>
 
 #include "core/table.h"
 #include "encodings/study/study_config.h"
+#include "experiments/search_quality/words.h"
 #include "knowledge/ledger.h"
 #include "scheduler/driver.h"
 #include "scheduler/pruners/pruner.h"
@@ -166,20 +165,6 @@ void remove_ledgers(const std::filesystem::path& folder) {
     std::filesystem::remove_all(entry.path());
 }
 
-// Reads "NAME" or "NAME:OPTION=VALUE;OPTION=VALUE".
-Named named(const std::string& words) {
-  std::istringstream parts(words);
-  Named algorithm;
-  std::getline(parts, algorithm.name, ':');
-  for (std::string option; std::getline(parts, option, ';');) {
-    std::istringstream both(option);
-    std::string name;
-    std::getline(both, name, '=');
-    std::getline(both, algorithm.options[name]);
-  }
-  return algorithm;
-}
-
 Result<void> search_all(const Run& run) {
   DETOL_ASSIGN(StudyConfig config, read_study_config(run.space_file));
   if (run.data != "-") config.data.path = run.data;
@@ -193,22 +178,12 @@ Result<void> search_all(const Run& run) {
   return {};
 }
 
-Result<void> print_values(const std::string& space_file) {
+Result<void> print_values_of(const std::string& space_file) {
   DETOL_ASSIGN(const StudyConfig config, read_study_config(space_file));
   if (!config.function) return fail(ErrorCode::kUsage, space_file + " has no function");
   const BenchmarkFunction function = without_noise(*config.function);
-  std::vector<double> codes(config.space.size());
-  fmt::print("{} {}\n", codes.size(), config.function->number("noise"));
-  while (std::cin) {
-    std::fflush(stdout);
-    for (std::size_t i = 0; i < codes.size(); ++i) {
-      double share = 0;
-      if (!(std::cin >> share)) return {};
-      codes[i] = config.space.domains()[i].code_at(std::min(share, std::nextafter(1.0, 0.0)));
-    }
-    Rng rng(0);
-    fmt::print("{:.17g}\n", function.values(config.space.repair(codes, rng)).front());
-  }
+  print_values(config.space, config.function->number("noise"),
+               [&](const Genome& genome) { return function.values(genome).front(); });
   return {};
 }
 
@@ -226,7 +201,7 @@ int finish(const Result<void>& done) {
 
 int main_of(std::span<char*> words) {
   if (words.size() == 3 && std::string_view(words[1]) == "--values")
-    return finish(print_values(words[2]));
+    return finish(print_values_of(words[2]));
   if (words.size() != 9) {
     fmt::print(stderr,
                "usage: {} SPACE_FILE DATA ALGORITHM FIRST_SEED SEEDS EVALUATIONS WORKERS FOLDER\n"
