@@ -5,8 +5,9 @@
 // ALGORITHM is a name, or NAME:OPTION=VALUE;OPTION=VALUE with options; problems.h has the problems.
 // PENDING trials run at a time and end in the order of their asks. NOISE is the standard deviation
 // of a normal error of each value. A seed is one line: the algorithm, problem and seed, then after
-// 25, 50, 100, ... and all evaluations "EVALUATIONS:VALUE", without noise, of the trial with the
-// best value so far, under noise of the one that recommend() ranks first.
+// 25, 50, 100, ... and all evaluations "EVALUATIONS:VALUE", the value of the best trial so far and
+// also after each improvement, under noise the value without it of the trial that recommend() ranks
+// first.
 //
 //   search_loop --values PROBLEM SEED
 //
@@ -41,10 +42,13 @@ class Measurements {
  public:
   explicit Measurements(const Space& space) : space_(space) {}
 
-  void add(const Trial& trial, double measured, double exact) {
-    if (exact_.empty() || measured < measured_[best_].value) best_ = exact_.size();
+  // Returns true if the trial is the best so far.
+  bool add(const Trial& trial, double measured, double exact) {
+    const bool is_best = exact_.empty() || measured < measured_[best_].value;
+    if (is_best) best_ = exact_.size();
     measured_.push_back({trial.id, trial.genome, measured});
     exact_.push_back(exact);
+    return is_best;
   }
 
   double best() const { return exact_[best_]; }  // the value without noise
@@ -89,8 +93,8 @@ Result<void> search(const Run& run, std::uint64_t seed) {
     const double exact = problem.value(trial.genome);
     const double measured = run.noise > 0 ? exact + run.noise * errors.normal() : exact;
     searcher->tell(trial, Measured{.values = {measured}});
-    measurements.add(trial, measured, exact);
-    if (is_point(count) || count == run.evaluations)
+    const bool is_best = measurements.add(trial, measured, exact);
+    if (is_point(count) || count == run.evaluations || (is_best && run.noise == 0))
       line += fmt::format(" {}:{:.6g}", count,
                           run.noise > 0 ? measurements.recommended() : measurements.best());
   }

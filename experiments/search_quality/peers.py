@@ -145,7 +145,7 @@ def main():
         proposals, words = PEERS[peer](function.dimensions, seed, evaluations), [peer, target, str(seed)]
         for count, is_best, best, best_exact, recommended in search(function, proposals, evaluations, random.Random(seed)):
             is_point = count == evaluations or count in POINTS
-            if is_problem and is_point:
+            if is_problem and (is_point or (is_best and function.noise == 0)):
                 words.append(f"{count}:{recommended:.6g}")
             elif not is_problem and (is_best or count == evaluations or (is_point and function.noise > 0)):
                 print(f"{peer},{seed},{count},0,{best:.9g},{best_exact:.9g},{peer},{recommended:.9g}", flush=True)
