@@ -39,25 +39,18 @@ Result<Rows> chosen_rows(const OpenStudy& study, std::optional<std::int64_t> top
         "measured value",
         kLeastTrialsToRecommend);
   }
-  return top ? best_rows(study, *top) : one_trial(study, "best");
-}
-
-// Returns true if the best is that of the model: of a study that measures candidates again the mean
-// of several measurements counts, not the luckiest of them, unless a final choice was made.
-Result<bool> is_by_model_of(const OpenStudy& study, const std::string& rule) {
-  if (!rule.empty()) return rule == "posterior";
-  if (study.record.objectives.size() > 1) return false;
-  DETOL_ASSIGN(const StudyConfig config, load_study_config(study.record.config, study.record.name));
-  if (config.repeats == 0) return false;
-  DETOL_ASSIGN(const auto models, models_of(study));
-  return std::ranges::find(models, kCrossValidated, &event::Model::kind) == models.end();
+  return top ? best_rows(study, *top) : best_observed(study);
 }
 
 Result<int> run_best(const Arguments& arguments) {
   DETOL_ASSIGN(const OpenStudy study,
                open_study(arguments.globals.storage, arguments.text("STUDY")));
   DETOL_ASSIGN(const auto top, arguments.number("top", 1));
-  DETOL_ASSIGN(const bool is_by_model, is_by_model_of(study, arguments.text("by")));
+  const std::string rule = arguments.text("by");
+  bool is_by_model = rule == "posterior";
+  if (rule.empty()) {
+    DETOL_ASSIGN(is_by_model, is_best_by_posterior(study));
+  }
   DETOL_ASSIGN(Rows rows, chosen_rows(study, top, is_by_model));
   DETOL_TRY(add_architecture(study, rows));
   DETOL_TRY(add_test_scores(study, rows));
@@ -85,9 +78,9 @@ std::string best_notes() {
          "posterior` fits a Gaussian process to the trials that were trained to their end, and\n"
          "ranks them by its mean: what is expected of a trial without its noise. posterior_mean\n"
          "and posterior_deviation are in the objective's units; the latter is what the model\n"
-         "leaves open. It is the rule where a study measures candidates again (search.repeats).\n"
-         "All other commands take `best` for the best by the measured value, or the final\n"
-         "choice; `--trial ID` names another.";
+         "leaves open. It is the rule where a study measures candidates again (search.repeats)\n"
+         "and made no final choice. All other commands take `best` for the trial that this one\n"
+         "shows without --by; `--trial ID` names another.";
 }
 
 }  // namespace

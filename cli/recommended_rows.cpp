@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "cli/final_choice.h"
+#include "cli/model_rows.h"
 #include "search/recommendation.h"
 
 namespace detol::inline cli {
@@ -48,6 +50,14 @@ Rows with_ranking(const Rows& rows, std::span<const Recommended> ranking) {
 }
 
 }  // namespace
+
+Result<bool> is_best_by_posterior(const OpenStudy& study) {
+  if (study.record.objectives.size() > 1) return false;
+  DETOL_ASSIGN(const StudyConfig config, load_study_config(study.record.config, study.record.name));
+  if (config.repeats == 0) return false;
+  DETOL_ASSIGN(const auto models, models_of(study));
+  return std::ranges::find(models, kCrossValidated, &event::Model::kind) == models.end();
+}
 
 Result<std::optional<Rows>> recommended_rows(const OpenStudy& study) {
   const auto& objectives = study.record.objectives;

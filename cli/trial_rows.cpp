@@ -11,6 +11,7 @@
 
 #include "cli/final_choice.h"
 #include "cli/model_rows.h"
+#include "cli/recommended_rows.h"
 #include "core/table.h"
 #include "encodings/network/task.h"
 
@@ -176,6 +177,15 @@ Result<Rows> best_by_value(const OpenStudy& study) {
   return no_best_trial(study);
 }
 
+Result<Rows> best_observed(const OpenStudy& study) {
+  DETOL_ASSIGN(Rows best, best_by_value(study));
+  DETOL_ASSIGN(const auto models, models_of(study));
+  const TrialId by_value = trial_of(best, 0);
+  const TrialId chosen = final_choice(study, models, by_value).value_or(by_value);
+  if (chosen == by_value) return best;
+  return one_trial(study, std::to_string(chosen));
+}
+
 Result<std::optional<TrialId>> inherited_by(const OpenStudy& study, TrialId trial) {
   DETOL_ASSIGN(const Rows rows,
                study.reader->select("SELECT * FROM v_trials WHERE study = ?1 AND trial = ?2",
@@ -196,12 +206,11 @@ double real_cell(const Rows& rows, std::size_t row, std::string_view column) {
 
 Result<Rows> one_trial(const OpenStudy& study, const std::string& id_or_best) {
   if (id_or_best == "best") {
-    DETOL_ASSIGN(Rows best, best_by_value(study));
-    DETOL_ASSIGN(const auto models, models_of(study));
-    const TrialId by_value = trial_of(best, 0);
-    const TrialId chosen = final_choice(study, models, by_value).value_or(by_value);
-    if (chosen == by_value) return best;
-    return one_trial(study, std::to_string(chosen));
+    DETOL_ASSIGN(const bool is_by_posterior, is_best_by_posterior(study));
+    if (!is_by_posterior) return best_observed(study);
+    DETOL_ASSIGN(const auto ranked, recommended_rows(study));
+    if (!ranked) return best_observed(study);
+    return one_trial(study, std::to_string(trial_of(*ranked, 0)));
   }
   TrialId id = 0;
   const auto [end, error] =

@@ -55,12 +55,17 @@ tl::unexpected<Error> nothing_reported(const OpenStudy& study);
 // break a constraint of the study.
 tl::unexpected<Error> no_best_trial(const OpenStudy& study);
 
-// Returns the trial of that id, or the best for "best": that of the final choice (final_choice.h),
-// else by its value. Errors: kUsage if it is neither, kEmpty if there is no such trial.
+// Returns the trial of that id, or the best for "best": by a model of all values where that is the
+// rule (is_best_by_posterior() of recommended_rows.h), else best_observed(). Errors: kUsage if it
+// is neither, kEmpty if there is no such trial.
 Result<Rows> one_trial(const OpenStudy& study, const std::string& id_or_best);
 
 // Returns the trial with the best value. Errors (kEmpty): there is none.
 Result<Rows> best_by_value(const OpenStudy& study);
+
+// Returns the trial of the final choice (final_choice.h), else that with the best value. Errors
+// (kEmpty): there is none.
+Result<Rows> best_observed(const OpenStudy& study);
 
 // Return a row's trial; a cell as a number, 0 if it is none.
 TrialId trial_of(const Rows& trials, std::size_t row);

@@ -68,6 +68,19 @@ TEST_F(BestCommand, OfAStudyThatMeasuresAgainIsByThePosteriorUnlessAskedForTheMe
   EXPECT_EQ(json({"best", "s", "--by", "observed"})["trial"], kLucky);
 }
 
+TEST_F(BestCommand, OfAStudyThatMeasuresAgainIsWhatOtherCommandsTakeForTheBest) {
+  write_study(60, {}, "search: {repeats: 1}\n");
+  const Json best = json({"best", "s"})["trial"];
+  EXPECT_NE(best, kLucky);
+  EXPECT_EQ(json({"trial", "s", "best"})["trial"], best);
+}
+
+TEST_F(BestCommand, OfAStudyThatMeasuresAgainWithFewTrialsIsTheBestMeasured) {
+  write_study(4, {}, "search: {repeats: 1}\n");
+  EXPECT_EQ(json({"best", "s"})["trial"], kLucky);
+  EXPECT_EQ(json({"trial", "s", "best"})["trial"], kLucky);
+}
+
 TEST_F(BestCommand, AFinalChoiceCountsAlsoInAStudyThatMeasuresAgain) {
   write_study(60, {}, "search: {repeats: 1}\n");
   const std::vector<Event> choice = {event::Model{.model = 1,

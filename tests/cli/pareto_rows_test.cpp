@@ -25,6 +25,7 @@ std::vector<std::int64_t> front_of(const std::vector<Objective>& objectives,
   auto ledger = Ledger::open(storage).value();
   StudyRecord record;
   record.name = "s";
+  record.config = "version: 1\nstudy: s\nfunction: {name: sphere}\n";
   record.objectives = objectives;
   const StudyId study = ledger->create_study(record).value();
   for (TrialId id = 0; id < trials.size(); ++id) {
