@@ -42,14 +42,18 @@ std::vector<double> residuals(const Observed& observed, std::size_t output, cons
   return y;
 }
 
-std::vector<OutcomeTransform> transforms_for(const Observed& observed, std::size_t output) {
+std::vector<OutcomeTransform> transforms_for(const Features& features, const Observed& observed,
+                                             std::size_t output) {
+  using Origin = OutcomeTransform::Origin;
+  using Power = OutcomeTransform::Power;
   const std::vector<double>& outcomes = observed.outcomes[output];
   if (output >= observed.first_constraint()) return {OutcomeTransform::fitted_to_bound(outcomes)};
   if (output >= observed.objectives) return {OutcomeTransform()};
-  std::vector<OutcomeTransform> transforms = {OutcomeTransform::fitted(outcomes)};
-  if (observed.sources == 0)
-    transforms.push_back(OutcomeTransform::fitted(outcomes, OutcomeTransform::Origin::kLeast));
-  return transforms;
+  if (observed.sources > 0) return {OutcomeTransform::fitted(outcomes)};
+  const bool is_of_networks = features.has_graph() && !features.has_numbers();
+  const Power power = is_of_networks ? Power::kHalf : Power::kLikeliest;
+  return {OutcomeTransform::fitted(outcomes, Origin::kMean, power),
+          OutcomeTransform::fitted(outcomes, Origin::kLeast, power)};
 }
 
 double log_evidence(const Observed& observed, std::size_t output, const OutcomeTransform& transform,

@@ -98,7 +98,7 @@ void SteppedRefit::begin_output() {
   const Rng rng = in_.rng.split(output);
   chosen_ = observed.chosen_for_fit(output, kMostFitted, rng);
   evidence_ = -std::numeric_limits<double>::infinity();
-  for (const OutcomeTransform& transform : transforms_for(observed, output))
+  for (const OutcomeTransform& transform : transforms_for(*in_.features, observed, output))
     candidates_.push_back(
         {.kernel = in_.before[output].kernel, .transform = transform, .weights = {}});
   if (output < observed.objectives && observed.sources > 0) {

@@ -66,7 +66,7 @@ void GpRestartModels::learn(const ProposalInput& input) {
     const std::vector<std::size_t> chosen =
         observed.chosen_for_fit(0, kMostRestartFitted, Rng(observed.size()));
     double most = -std::numeric_limits<double>::infinity();
-    for (const OutcomeTransform& transform : transforms_for(observed, 0)) {
+    for (const OutcomeTransform& transform : transforms_for(input.features, observed, 0)) {
       OutputFit tried{.kernel = {}, .transform = transform, .weights = {}};
       const FitResult fitted =
           fit(input.features, points_of(input.features, observed.points, chosen),

@@ -37,6 +37,7 @@ class Features {
 
   std::size_t number_columns() const { return length_of_.size(); }
   std::size_t category_columns() const { return categories_.size(); }
+  bool has_numbers() const { return !numbers_.empty(); }  // beside the fidelity
   bool has_graph() const { return has_graph_; }
 
   // length_of() has the index of the length scale of each column of numbers; lengths() is the

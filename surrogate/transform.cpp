@@ -115,7 +115,8 @@ std::vector<double> sorted_finite(std::span<const double> outcomes) {
 
 }  // namespace
 
-OutcomeTransform OutcomeTransform::fitted(std::span<const double> outcomes, Origin origin) {
+OutcomeTransform OutcomeTransform::fitted(std::span<const double> outcomes, Origin origin,
+                                          Power power) {
   std::vector<double> values = sorted_finite(outcomes);
   OutcomeTransform transform;
   if (values.empty()) return transform;
@@ -132,6 +133,7 @@ OutcomeTransform OutcomeTransform::fitted(std::span<const double> outcomes, Orig
   for (double& value : values) value = transform.standardised(value);
   if (values.size() >= kLeastForPower && values.front() < values.back())
     transform.lambda_ = likeliest_lambda(values);
+  if (power == Power::kHalf) transform.lambda_ = (transform.lambda_ + 1) / 2;
   for (double& value : values) value = yeo_johnson(value, transform.lambda_);
   const Moments after = moments_of(values);
   transform.mean_ = after.mean;

@@ -21,8 +21,13 @@ class OutcomeTransform {
   // told apart however bad the worst are.
   enum class Origin { kMean, kLeast };
 
+  // Power: the exponent of the power transform. kLikeliest: that of greatest likelihood. kHalf: the
+  // mean of that and 1, which changes nothing, so that half of the skew stays.
+  enum class Power { kLikeliest, kHalf };
+
   // Fits the transform to outcomes, ignoring NaN and infinities. O(n log n), about 20 powers each.
-  static OutcomeTransform fitted(std::span<const double> outcomes, Origin origin = Origin::kMean);
+  static OutcomeTransform fitted(std::span<const double> outcomes, Origin origin = Origin::kMean,
+                                 Power power = Power::kLikeliest);
 
   // Returns the sum of the logarithms of the transform's slope at the outcomes that it tells apart.
   // With it the likelihoods of transformed outcomes compare transforms (Snelson, Rasmussen and

@@ -177,6 +177,29 @@ TEST(GpRefits, ChooseTheTransformThatMakesTheFunctionSmooth) {
   }
 }
 
+// Of networks alone half of the power is kept: an exponent nearer to 1 than the likeliest one.
+TEST(GpRefits, TransformByHalfOfThePowerWhereThereAreNetworksAndNoNumbers) {
+  using Power = OutcomeTransform::Power;
+  const auto graph = [](std::span<const double> codes) {
+    return LabelledGraph{.labels = {static_cast<std::uint64_t>(codes[0])}, .edges = {}};
+  };
+  const Space choices = SpaceBuilder().add_bool("a").add_bool("b").build().value();
+  const Space networks = choices.with_graph(graph);
+  std::vector<double> outcomes;
+  for (int i = 0; i < 20; ++i) outcomes.push_back(std::exp(0.3 * i));
+  for (const auto& [space, power] : {std::pair(networks, Power::kHalf),
+                                     {choices, Power::kLikeliest},
+                                     {square().with_graph(graph), Power::kLikeliest}}) {
+    const Features features(space);
+    const Observed observed{features.empty_points(), {outcomes}, 1};
+    const auto transforms = transforms_for(features, observed, 0);
+    ASSERT_EQ(transforms.size(), 2u);
+    EXPECT_EQ(
+        transforms[0].to_numbers(),
+        OutcomeTransform::fitted(outcomes, OutcomeTransform::Origin::kMean, power).to_numbers());
+  }
+}
+
 TEST(GpRefits, ALargeRefitTakesSomeTellsAndKnowsWhatWasToldBeforeIt) {
   Told told(500);
   const GpOptions usual = options();

@@ -117,6 +117,20 @@ TEST(OutcomeTransform, AgreesWithSciPy) {
   for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], expected[i], 1e-3);
 }
 
+TEST(OutcomeTransform, OfHalfThePowerIsHalfwayToNoneAndStandardises) {
+  using Origin = OutcomeTransform::Origin;
+  const std::vector<double> outcomes = losses(100);
+  for (const Origin origin : {Origin::kMean, Origin::kLeast}) {
+    const auto whole = OutcomeTransform::fitted(outcomes, origin);
+    const auto half = OutcomeTransform::fitted(outcomes, origin, OutcomeTransform::Power::kHalf);
+    EXPECT_EQ(half.to_numbers()[3], (whole.to_numbers()[3] + 1) / 2);
+    std::vector<double> values;
+    for (double outcome : outcomes) values.push_back(half(outcome));
+    EXPECT_NEAR(mean(values), 0, 1e-12);
+    EXPECT_NEAR(central_moment(values, 2), 1, 1e-12);
+  }
+}
+
 TEST(OutcomeTransform, KeepsTheOrder) {
   std::vector<double> outcomes = losses(200);
   const OutcomeTransform transform = OutcomeTransform::fitted(outcomes);
