@@ -6,11 +6,12 @@
 
 Every parameter is a number in [0, 1], which the program maps to the space's. Prints the lines that the
 program prints, without simulated seconds. PENDING trials run at a time, without it one, and end in the order
-of their asks. All peers minimise, with their defaults, on one thread. Under noise each is measured by the trial with its best value, BoTorch also by the one of the best posterior mean:
+of their asks. All peers minimise, with their defaults, on one thread. Under noise each is measured by the trial
+with its best value, BoTorch also by the one of the best posterior mean:
 
   random, tpe, tpe_univariate, cmaes, gp_sampler    Optuna, TPE with constant_liar
-  botorch    SingleTaskGP and LogExpectedImprovement, after 2 (d + 1) points of a Sobol sequence of which
-             half are known; with pending trials qLogExpectedImprovement;
+  botorch    SingleTaskGP and LogExpectedImprovement, after 2 (d + 1) points of a Sobol sequence, or more until
+             half as many have ended; with pending trials qLogExpectedImprovement;
              botorch_noisy: qLogNoisyExpectedImprovement
   smac       SMAC3 for hyperparameters: random forest and LogEI; smac_gp: for black boxes, a Gaussian process
 """
