@@ -54,6 +54,14 @@ TEST(Program, IsNoRankOfTheJobThatStartsIt) {
   ::unsetenv("OMPI_COMM_WORLD_RANK");
 }
 
+// A pipe that nobody writes to is always ready to be read: each wait would end at once.
+TEST(Program, ThatClosesItsOutputIsWaitedFor) {
+  Program program = shell("exec >&- 2>&-; sleep 0.5");
+  int waits = 0;
+  for (; !program.exit(); ++waits) program.wait(60);
+  EXPECT_LE(waits, 2);
+}
+
 TEST(Program, SaysHowItEnded) {
   for (const auto& [script, code, signal] :
        {std::tuple{"exit 0", 0, 0}, {"exit 137", 137, 0}, {"kill -9 $$", 0, 9}}) {

@@ -153,16 +153,19 @@ Program::Program(Program&& other) noexcept
     : pid_(std::exchange(other.pid_, 0)),
       process_(std::move(other.process_)),
       output_(std::move(other.output_)),
-      exit_(other.exit_) {}
+      exit_(other.exit_),
+      is_silent_(other.is_silent_) {}
 
 Program::~Program() {
   end();
 }
 
-void Program::wait(double seconds) const {
+void Program::wait(double seconds) {
   pollfd watched[] = {{output_.get(), POLLIN, 0}, {process_.get(), POLLIN, 0}};
+  if (is_silent_) watched[0].fd = -1;
   if (exit_) watched[1].fd = -1;
   ::poll(watched, std::size(watched), static_cast<int>(seconds * 1000));
+  is_silent_ = is_silent_ || (watched[0].revents & (POLLIN | POLLHUP)) == POLLHUP;
 }
 
 std::optional<Exit> Program::exit() {

@@ -47,7 +47,7 @@ class Program {
   int output() const { return output_.get(); }
 
   // Waits until there is output, it ends, or the time is over.
-  void wait(double seconds) const;
+  void wait(double seconds);
 
   // Returns how it ended; nullopt while it runs.
   std::optional<Exit> exit();
@@ -66,6 +66,7 @@ class Program {
   Descriptor process_;  // readable once it has ended (pidfd)
   Descriptor output_;
   std::optional<Exit> exit_;
+  bool is_silent_ = false;  // nothing of it has its output open any more
 };
 
 // Returns the program's path by PATH, or why it cannot be run. Errors (kInput).
