@@ -74,8 +74,13 @@ Verdict MasterLink::report(const EpochReport& report, bool more) {
     group_.push_back(std::move(one));
     return Verdict::kContinue;
   }
+  return verdict_on(std::move(one), lock);
+}
+
+// Sends a report after those that are kept, and waits for its verdict.
+Verdict MasterLink::verdict_on(message::Report report, std::unique_lock<std::mutex>& lock) {
   verdict_.reset();
-  post(std::move(one));
+  post(std::move(report));
   changed_.wait(lock, [&] { return verdict_ || is_shut_down_; });
   group_.clear();
   is_stopped_ = verdict_ == Verdict::kStop;
@@ -84,6 +89,12 @@ Verdict MasterLink::report(const EpochReport& report, bool more) {
 
 void MasterLink::end(const Evaluation& evaluation, message::Ended::Trouble trouble) {
   std::unique_lock lock(mutex_);
+  if (!group_.empty()) {  // the report that was to follow these never came
+    message::Report last = std::move(group_.back());
+    group_.pop_back();
+    last.more = false;
+    verdict_on(std::move(last), lock);
+  }
   if (is_stopped_) return;
   post(message::Ended{address_.worker, current_.trial, current_.attempt, trouble, evaluation});
   changed_.wait(
