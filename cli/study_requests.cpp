@@ -78,7 +78,7 @@ Result<std::string> raised(const StudyRecord& study, const std::string& change) 
   if (!study.budget.empty()) {
     DETOL_ASSIGN(in_force, parse_budget(study.budget));
   }
-  DETOL_TRY(parse_budget(change.substr(1)));
+  DETOL_TRY(parse_increase(change));
   const auto total = extended(in_force, change);
   if (total) return to_text(*total);
   return fail(ErrorCode::kUsage,

@@ -180,10 +180,22 @@ std::string to_text(const Budget& budget) {
   return fmt::format("{}", fmt::join(parts, ","));
 }
 
+Result<Budget> parse_increase(std::string_view text) {
+  std::string limits;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t end = std::min(rest.size(), rest.find(','));
+    std::string_view part = trimmed(rest.substr(0, end));
+    if (part.starts_with('+')) part.remove_prefix(1);
+    limits += fmt::format("{}{}", limits.empty() ? "" : ",", part);
+    rest.remove_prefix(std::min(rest.size(), end + 1));
+  }
+  return parse_budget(limits);
+}
+
 Result<Budget> extended(const Budget& in_force, std::string_view change) {
   const std::string_view text = trimmed(change);
   if (text.empty() || text.front() != '+') return parse_budget(text);
-  DETOL_ASSIGN(const Budget more, parse_budget(text.substr(1)));
+  DETOL_ASSIGN(const Budget more, parse_increase(text));
   Budget sum = in_force;
   for (Limit limit : kLimits) {
     if (!(more.*limit)) continue;

@@ -57,6 +57,10 @@ Result<Budget> parse_budget(std::string_view text);
 // Returns the limits in their shortest form: "10cpu-min".
 std::string to_text(const Budget& budget);
 
+// Reads what is to be added to a budget: `+20trials,+1h`; the first plus stands for all. Errors
+// (kUsage) as parse_budget().
+Result<Budget> parse_increase(std::string_view text);
+
 // Returns the budget `in_force` after a change: `+100gpu-h` adds to that limit; a change without
 // the plus replaces the whole budget.
 Result<Budget> extended(const Budget& in_force, std::string_view change);

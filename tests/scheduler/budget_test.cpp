@@ -61,6 +61,8 @@ TEST(Budget, PlusAddsToTheLimitInForce) {
   EXPECT_EQ(to_text(extended(in_force, "+50cpu-min").value()), "1cpu-h,20trials");
   EXPECT_EQ(to_text(extended(in_force, "+5trials").value()), "10cpu-min,25trials");
   EXPECT_EQ(to_text(extended(in_force, "1h").value()), "1h");
+  for (const char* both : {"+50cpu-min,+5trials", "+50cpu-min,5trials", "+ 5trials, +50cpu-min"})
+    EXPECT_EQ(to_text(extended(in_force, both).value()), "1cpu-h,25trials") << both;
 }
 
 TEST(Budget, PlusNeedsALimitToAddTo) {
