@@ -169,7 +169,10 @@ Result<void> Driver::promote(std::vector<Slot>& slots) {
     const std::optional<TrialId> next = parts_.pruner.promotion();
     if (!next) break;
     const auto slot = slot_for(*next, slots);
-    if (slot == slots.end()) break;
+    if (slot == slots.end()) {
+      ++without_memory_;
+      break;
+    }
     if (!has_time_for(next_epoch(*next, *slot))) {
       lacked_time_ = true;
       break;
