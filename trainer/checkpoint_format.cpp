@@ -38,7 +38,7 @@ constexpr char kAveraged = '2';
 constexpr char kGrouped = '3';
 constexpr char kWithBest = '4';  // the newest
 constexpr std::size_t kHeaderStart = 16;
-constexpr std::size_t kLongestHeader = std::size_t{8} << 20;
+constexpr std::size_t kLongestHeader = std::size_t{128} << 20;  // reports of 100,000 epochs
 
 tl::unexpected<CheckpointFlaw> damaged(std::string reason) {
   return tl::unexpected<CheckpointFlaw>(CheckpointFlaw{false, std::move(reason)});
@@ -257,7 +257,7 @@ tl::expected<Checkpoint, CheckpointFlaw> from_bytes(std::string_view bytes) {
   }
   const std::uint64_t length = number_at(body, kMagic.size() + 1);
   if (length > std::min(kLongestHeader, body.size() - kHeaderStart)) {
-    return damaged("its header is longer than the file or 8 MB");
+    return damaged("its header is longer than the file or 128 MB");
   }
   try {
     const json header = json::parse(body.substr(kHeaderStart, length));
