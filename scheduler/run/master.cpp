@@ -207,7 +207,8 @@ Result<std::unique_ptr<Pool>> open_pool(const RunOptions& options,
                                         const std::filesystem::path& folder,
                                         const std::filesystem::path& artefacts,
                                         message::Setup setup, int supervisor,
-                                        double counted_until_s, bool is_restart, Callers& callers) {
+                                        double counted_until_s, bool is_restart,
+                                        const StudyConfig& config, Callers& callers) {
   const bool is_mpi_job = !options.rendezvous.empty();  // its ranks join
   WorkerPoolSettings settings{.endpoint = endpoint_in(folder),
                               .registry = {.workers = is_mpi_job ? 0 : workers_of(options),
@@ -221,8 +222,7 @@ Result<std::unique_ptr<Pool>> open_pool(const RunOptions& options,
                               .setup = std::move(setup),
                               .is_restart = is_restart,
                               .on_call = [&](const message::Call& one, auto answer) {
-                                call(callers, options.config, one.line, one.caller,
-                                     std::move(answer));
+                                call(callers, config, one.line, one.caller, std::move(answer));
                               }};
   DETOL_TRY(let_join(options, folder, artefacts, settings));
   return make_worker_pool(std::move(settings), system_clock());
@@ -297,7 +297,7 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
   DETOL_ASSIGN(
       const auto workers,
       open_pool(options, folder, artefacts, {config.text, options.backend, parts.data.task},
-                supervisor.socket, counted_until_s, run.is_restart, callers));
+                supervisor.socket, counted_until_s, run.is_restart, config, callers));
   SharedPool pool(*workers, callers);
   if (options.workers == kNoWorkers && !run.is_restart)
     log_warning("study {} waits for workers: start them with `detol worker --join {}`",
