@@ -33,7 +33,8 @@ using End = Evaluation::End;
 constexpr double kLookEveryS = 0.05;  // at the report and at requests to stop
 constexpr std::size_t kMostLogged = std::size_t{16} << 20;
 constexpr std::size_t kLongestLine = std::size_t{1} << 16;
-constexpr std::size_t kQuoted = 200;  // of the last line that a failed program printed
+constexpr std::size_t kSearched = 4096;  // of a line: std::regex takes stack for each character
+constexpr std::size_t kQuoted = 200;     // of the last line that a failed program printed
 
 // Output: what the program prints, kept in a file, and searched for metrics.
 class Output {
@@ -85,9 +86,10 @@ class Output {
       return {};
     }
     nlohmann::ordered_json found = nlohmann::ordered_json::object();
+    const std::string searched = line_.substr(0, kSearched);
     for (const auto& [metric, expression] : patterns_) {
       std::smatch match;
-      if (!std::regex_search(line_, match, expression)) continue;
+      if (!std::regex_search(searched, match, expression)) continue;
       char* end = nullptr;
       const std::string text = match[1];
       const double number = std::strtod(text.c_str(), &end);

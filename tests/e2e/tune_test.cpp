@@ -175,8 +175,11 @@ TEST_F(Tune, StopsAHopelessTrialWithASignalAndThenByForce) {
 }
 
 TEST_F(Tune, ReadsMetricsFromWhatAProgramPrints) {
-  write_script("echo \"epoch 1: loss=$x.5 (fine)\"; echo loss=; echo \"epoch 2: loss=0.25\"");
-  const Ran ran = tune({"--budget", "1trials", "--set", "command.prints={loss: 'loss=([0-9.]+)'}"});
+  write_script(
+      "echo \"epoch 1: loss=$x.5 (fine)\"; echo loss=; head -c 60000 /dev/zero | tr '\\0' x; echo; "
+      "echo \"epoch 2: loss=0.25\"");
+  const Ran ran =
+      tune({"--budget", "1trials", "--set", "command.prints={loss: '.*loss=([0-9.]+)'}"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(trial()["value"], 0.25);
   EXPECT_EQ(trial()["epochs"], 2);
