@@ -90,6 +90,7 @@ void Callers::tell(Told told, Answer<TrialState> answer) {
 
 void Callers::release_others(const std::string& caller, std::vector<TrialId> but) {
   post([this, caller, but = std::move(but)] {
+    held_s();
     std::erase_if(outstanding_, [&](const auto& item) {
       const auto& [trial, one] = item;
       const bool is_lost =
@@ -266,27 +267,34 @@ void Callers::answer(Asks::iterator ask) {
   done.answer(std::move(done.got));
 }
 
-void Callers::give(int worker, AskedTrial trial) {
-  const auto ask = asker(worker);
+void Callers::give(Asks::iterator ask, int worker, AskedTrial trial) {
   std::erase(ask->slots, worker);
   ask->got.trials.push_back(std::move(trial));
   if (ask->slots.empty()) answer(ask);
 }
 
 void Callers::start(int worker, const message::Train& train) {
+  const auto ask = asker(worker);
+  if (ask == asks_.end()) {  // it was answered while the ledger could not be written
+    events_.push_back(Lost{train.trial, train.attempt, {RequeueCause::kLost, kAnswerLost}});
+    return;
+  }
   held_s();
-  outstanding_[train.trial] = {train.attempt, asker(worker)->ask.caller, false, clock_.now_s()};
-  give(worker, {.trial = train.trial,
-                .attempt = train.attempt,
-                .seed = train.seed,
-                .epochs = train.acknowledged,
-                .folder = train.folder,
-                .genome = state_->find(train.trial)->trial.genome});
+  outstanding_[train.trial] = {train.attempt, ask->ask.caller, false, clock_.now_s()};
+  give(ask, worker,
+       {.trial = train.trial,
+        .attempt = train.attempt,
+        .seed = train.seed,
+        .epochs = train.acknowledged,
+        .folder = train.folder,
+        .genome = state_->find(train.trial)->trial.genome});
 }
 
 void Callers::decline(int worker, TrialId trial) {
+  const auto ask = asker(worker);
+  if (ask == asks_.end()) return;  // likewise
   const TrialRecord& record = *state_->find(trial);
-  give(worker, {.trial = trial, .genome = record.trial.genome, .known = record.state});
+  give(ask, worker, {.trial = trial, .genome = record.trial.genome, .known = record.state});
 }
 
 void Callers::acknowledge(const message::ReportAck& ack) {
@@ -299,6 +307,7 @@ void Callers::acknowledge(const message::ReportAck& ack) {
   const auto answer = std::move(found->second);
   reports_.erase(found);
   answer(ends);
+  if (has_calls()) announce();  // a report that waited for this answer
 }
 
 void Callers::acknowledge(const message::EndAck& ack) {

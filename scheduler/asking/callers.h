@@ -81,7 +81,8 @@ class Callers final : public Pool {
   void attach(const StudyState& state, std::span<const Event> events,
               std::span<const TrialId> own = {});
 
-  // Calls, from any thread. Errors (kUsage): no such trial, not the caller's, a metric is missing.
+  // Calls, from any thread. Errors (kUsage): no such trial, it is not evaluated or by another than
+  // who has the attempt, a metric is missing. Who knows a trial's attempt may tell it.
   void ask(Ask ask, Answer<AskAnswer> answer);
   void report(StepReport report, Answer<bool> answer);  // true: the trial has ended, stop it
   void tell(Told told, Answer<TrialState> answer);      // a trial that is over stays as it is
@@ -154,7 +155,7 @@ class Callers final : public Pool {
   Result<PoolEvent> event_of(Told told, int attempt) const;
   Asks::iterator asker(int worker);
   void answer(Asks::iterator ask);
-  void give(int worker, AskedTrial trial);
+  void give(Asks::iterator ask, int worker, AskedTrial trial);
   void forget(TrialId trial);
   bool look_for_lost();
 

@@ -23,6 +23,7 @@
 namespace detol::inline scheduler {
 namespace {
 
+const Error kClosed{ErrorCode::kUsage, "the study is closed"};
 constexpr double kTurnS = 0.1;  // of the driver while the study is closed
 constexpr auto kTryAgain =
     std::chrono::milliseconds(5);  // to lock a study that another process has
@@ -166,9 +167,13 @@ Result<void> StudyService::Parts::make_driver(const StudyServiceSettings& settin
   return driver->begin();
 }
 
-// Makes a turn of the driver. Returns false once the study has failed.
+// Makes a turn of the driver. Returns false once the study has failed or is closed; calls are then
+// answered with the error.
 bool StudyService::Parts::turn() {
-  if (!end) return false;
+  if (!end || !driver) {
+    callers->end(end ? kClosed : end.error());
+    return false;
+  }
   try {
     const Result<void> done = driver->turn(/*at_most_s=*/0);
     if (!done) end = tl::unexpected(done.error());
@@ -257,20 +262,12 @@ Result<std::string> StudyService::close() {
     if (thread_.joinable()) thread_.join();
     const std::lock_guard lock(parts_->turning);
     if (parts_->end) parts_->end = parts_->finish();
-    parts_->callers->end({ErrorCode::kUsage, "the study is closed"});
+    parts_->callers->end(kClosed);
     parts_->driver.reset();  // before what it refers to
     parts_->ledger.reset();  // unlocks the study
     parts_->database.reset();
   }
   return parts_->end;
-}
-
-Result<StudyConfig> config_of_study(const std::filesystem::path& storage, const std::string& name) {
-  DETOL_ASSIGN(const auto ledger, Ledger::open(storage));
-  DETOL_ASSIGN(const StudyRecord record, ledger->study(name));
-  DETOL_ASSIGN(StudyConfig config, load_study_config(record.config, record.name));
-  config.study = record.name;  // `--if-exists new` may have numbered it
-  return config;
 }
 
 }  // namespace detol::inline scheduler

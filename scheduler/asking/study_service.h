@@ -30,9 +30,6 @@ struct StudyServiceSettings {
   double patience_s = 10;  // for another process to let go of the study
 };
 
-// Returns the config of a study, as it was begun. Errors: kStudy, kStorage.
-Result<StudyConfig> config_of_study(const std::filesystem::path& storage, const std::string& name);
-
 // Returns whether a study could not be opened because of another process, and may be soon: that one
 // has it locked or, where this one begins studies, began it at the same time.
 bool may_be_opened_soon(const Error& error, bool begins);

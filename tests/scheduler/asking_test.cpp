@@ -12,7 +12,9 @@
 
 #include <gtest/gtest.h>
 
+#include "core/clock.h"
 #include "knowledge/ledger.h"
+#include "scheduler/asking/callers.h"
 #include "scheduler/asking/study.h"
 #include "tests/support/temp_folder.h"
 
@@ -236,6 +238,32 @@ TEST_F(Asking, RefusesWhatTheCallerCannotMean) {
             std::string::npos);
   const Space another = SpaceBuilder().add_float("x", 0, 1).build().value();
   EXPECT_EQ(open_study(another, options()).error().code, ErrorCode::kInput);
+}
+
+TEST_F(Asking, AClosedStudyAnswersThatItIsClosed) {
+  Study study = open(options());
+  const AskedTrial trial = study.ask().value().front();
+  ASSERT_TRUE(study.close());
+  EXPECT_EQ(study.ask().error().message, "the study is closed");
+  EXPECT_EQ(study.tell(trial, 1).error().message, "the study is closed");
+  EXPECT_EQ(study.best().error().message, "the study is closed");
+}
+
+// An order can come late: while the ledger cannot be written, callers are answered that there are
+// no more trials.
+TEST(Callers, ATrialThatNobodyAsksForAnyMoreIsGivenBack) {
+  const StudyConfig config;
+  Callers callers(config, system_clock());
+  message::Train train;
+  train.trial = 5;
+  train.attempt = 2;
+  callers.start(Callers::kFirstSlot, train);
+  callers.decline(Callers::kFirstSlot, 6);
+  const std::vector<PoolEvent> events = callers.wait(0);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(std::get<Lost>(events[0]).trial, 5u);
+  EXPECT_EQ(std::get<Lost>(events[0]).attempt, 2);
+  EXPECT_TRUE(callers.is_idle());
 }
 
 TEST_F(Asking, SimulatedTimeIsTheSameEachTimeAndTakesNone) {
