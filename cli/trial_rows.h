@@ -43,11 +43,6 @@ Result<Rows> finished_rows(const OpenStudy& study, std::optional<std::vector<Tri
 // row is damaged.
 Result<double> metric_of(const Rows& trials, std::size_t row, const std::string& metric);
 
-// Returns the metric as a loss: negated where larger is better.
-inline double to_loss(Direction direction, double metric) {
-  return direction == Direction::kMinimize ? metric : -metric;
-}
-
 // Returns the error (kEmpty) that no trial has reported a number yet.
 tl::unexpected<Error> nothing_reported(const OpenStudy& study);
 

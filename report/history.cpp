@@ -74,8 +74,8 @@ std::vector<Losses> losses_of(const ReportSource& source, const Trials& trials,
     Losses losses;
     for (std::size_t k = 0; k < source.study.objectives.size(); ++k) {
       const double value = trials[i].values[k];
-      const bool is_loss = source.study.objectives[k].direction == Direction::kMinimize;
-      if (std::isfinite(value)) losses.push_back(is_loss ? value : -value);
+      if (std::isfinite(value))
+        losses.push_back(to_loss(source.study.objectives[k].direction, value));
     }
     if (losses.size() < source.study.objectives.size()) continue;
     points.push_back(std::move(losses));
@@ -184,14 +184,12 @@ Json pareto_front(const ReportSource& source, const Trials& trials) {
     const auto own =
         std::ranges::find(source.config.objectives, objective.metric, &Objective::metric);
     if (own == source.config.objectives.end() || !own->reference) continue;
-    reference[k] = objective.direction == Direction::kMinimize ? *own->reference : -*own->reference;
+    reference[k] = to_loss(objective.direction, *own->reference);
   }
   Json shown{{"front", Json::array()}, {"reference", Json::array()}};
   for (const std::size_t place : nondominated(points)) shown["front"].push_back(positions[place]);
-  for (std::size_t k = 0; k < reference.size(); ++k) {
-    const bool is_loss = source.study.objectives[k].direction == Direction::kMinimize;
-    shown["reference"].push_back(is_loss ? reference[k] : -reference[k]);
-  }
+  for (std::size_t k = 0; k < reference.size(); ++k)
+    shown["reference"].push_back(to_loss(source.study.objectives[k].direction, reference[k]));
   shown["volume"] = volumes(trials, points, positions, reference,
                             affordable_volumes(shown["front"].size(), reference.size()));
   return shown;

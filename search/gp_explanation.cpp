@@ -10,9 +10,8 @@ namespace {
 Explanation::Predicted in_units(const Prediction& at, const OutcomeTransform& transform,
                                 const Objective& objective) {
   const double deviation = std::sqrt(std::max(0.0, at.variance));
-  const double sign = objective.direction == Direction::kMinimize ? 1 : -1;
   return {
-      .value = sign * transform.inverse(at.mean),
+      .value = to_loss(objective.direction, transform.inverse(at.mean)),
       .deviation =
           (transform.inverse(at.mean + deviation) - transform.inverse(at.mean - deviation)) / 2};
 }

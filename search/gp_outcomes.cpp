@@ -25,9 +25,8 @@ std::vector<double> GpOutputs::of(const Outcome& outcome) const {
 OutputBounds GpOutputs::bounds() const {
   OutputBounds bounds{.constraints = constraints_};
   for (const Objective& objective : objectives_) {
-    const double sign = objective.direction == Direction::kMinimize ? 1 : -1;
     auto& reference = bounds.references.emplace_back(objective.reference);
-    if (reference) *reference *= sign;
+    if (reference) reference = to_loss(objective.direction, *reference);
   }
   return bounds;
 }

@@ -56,7 +56,7 @@ inline Losses losses_of(const Outcome& outcome, std::span<const Objective> objec
   for (std::size_t i = 0; i < objectives.size(); ++i) {
     const double value = measured->values[i];
     if (value != value) return {};
-    losses.push_back(objectives[i].direction == Direction::kMinimize ? value : -value);
+    losses.push_back(to_loss(objectives[i].direction, value));
   }
   return losses;
 }
@@ -73,8 +73,7 @@ inline RankedLoss ranked_loss(const Outcome& outcome, Direction direction) {
   if (measured == nullptr || measured->values.empty()) return {};
   const double value = measured->values.front();
   if (value != value) return {};
-  return {.violation = violation_of(measured->excesses),
-          .loss = direction == Direction::kMinimize ? value : -value};
+  return {.violation = violation_of(measured->excesses), .loss = to_loss(direction, value)};
 }
 
 inline double fidelity_of(const Outcome& outcome) {

@@ -61,9 +61,8 @@ double last_listed(std::span<const MeasuredTrial> trials, std::span<const double
 std::vector<Recommended> recommend(const Space& space, Direction direction,
                                    std::span<const MeasuredTrial> trials, std::size_t most) {
   assert(trials.size() >= kLeastTrialsToRecommend);
-  const double sign = direction == Direction::kMinimize ? 1 : -1;
   std::vector<double> losses;
-  for (const MeasuredTrial& trial : trials) losses.push_back(sign * trial.value);
+  for (const MeasuredTrial& trial : trials) losses.push_back(to_loss(direction, trial.value));
   const Features features(space);
   const OutcomeTransform transform = OutcomeTransform::fitted(losses);
   std::vector<std::size_t> places = chosen(losses, most);
@@ -88,7 +87,7 @@ std::vector<Recommended> recommend(const Space& space, Direction direction,
     const double mean = predictions[i].mean, deviation = std::sqrt(predictions[i].variance);
     ranking.push_back(
         {.id = trials[places[i]].id,
-         .mean = sign * transform.inverse(mean),
+         .mean = to_loss(direction, transform.inverse(mean)),
          .deviation =
              (transform.inverse(mean + deviation) - transform.inverse(mean - deviation)) / 2});
   }

@@ -53,6 +53,11 @@ inline Objective maximize(std::string metric) {
   return {std::move(metric), Direction::kMaximize};
 }
 
+// Returns a value as a loss, which is better where it is lower, or a loss as a value.
+inline double to_loss(Direction direction, double value) {
+  return direction == Direction::kMinimize ? value : -value;
+}
+
 // True if `a` is better than `b`; NaN is worse than everything.
 inline bool is_better(Direction direction, double a, double b) {
   if (a != a || b != b) return a == a && b != b;

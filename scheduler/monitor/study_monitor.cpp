@@ -180,8 +180,7 @@ std::optional<ViewFront> StudyMonitor::front(const StudyState& state) const {
     if (!is_scored || trial.breaks_constraints) continue;
     Losses losses;
     for (std::size_t i = 0; i < count; ++i)
-      losses.push_back(study_.objectives[i].direction == Direction::kMinimize ? trial.values[i]
-                                                                              : -trial.values[i]);
+      losses.push_back(to_loss(study_.objectives[i].direction, trial.values[i]));
     if (std::ranges::all_of(losses, [](double loss) { return std::isfinite(loss); }))
       points.push_back(std::move(losses));
   }
@@ -191,9 +190,9 @@ std::optional<ViewFront> StudyMonitor::front(const StudyState& state) const {
   for (std::size_t i = 0; i < count; ++i) {
     const auto [low, high] =
         std::ranges::minmax(best, {}, [i](const Losses& losses) { return losses[i]; });
-    const bool is_loss = study_.objectives[i].direction == Direction::kMinimize;
-    front.extents.push_back(
-        {study_.objectives[i].metric, is_loss ? low[i] : -high[i], is_loss ? high[i] : -low[i]});
+    const auto [least, most] = std::minmax({to_loss(study_.objectives[i].direction, low[i]),
+                                            to_loss(study_.objectives[i].direction, high[i])});
+    front.extents.push_back({study_.objectives[i].metric, least, most});
   }
   return front;
 }

@@ -60,7 +60,7 @@ PrunerSettings pruner_settings_of(const StudyConfig& config) {
 
 double loss_of(Direction direction, double value) {
   if (value != value) return std::numeric_limits<double>::infinity();
-  return direction == Direction::kMinimize ? value : -value;
+  return to_loss(direction, value);
 }
 
 std::vector<double> losses_of(const PrunerSettings& settings, std::span<const double> values) {

@@ -117,10 +117,8 @@ class CheckpointRetention final : public Observer {
     if (trial.reason.cause == EndCause::kBudget) cut_.insert(id);
     if (trial.epochs == 0 || trial.state == TrialState::kFail) return {};
     std::vector<double> losses;
-    for (std::size_t i = 0; i < objectives.size(); ++i) {
-      const bool minimizes = objectives[i].direction == Direction::kMinimize;
-      losses.push_back(minimizes ? trial.values[i] : -trial.values[i]);
-    }
+    for (std::size_t i = 0; i < objectives.size(); ++i)
+      losses.push_back(to_loss(objectives[i].direction, trial.values[i]));
     const auto is_nan = [](double loss) { return loss != loss; };
     if (is_nan(losses.front())) return {};
     std::vector<TrialId> ousted;

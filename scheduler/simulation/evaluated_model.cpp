@@ -58,8 +58,7 @@ class Evaluated final : public TrainingModel {
     for (const Metric& metric : last.metrics) {
       double sign = 0;
       for (const Objective& objective : context_.config.objectives) {
-        if (objective.metric == metric.name)
-          sign = objective.direction == Direction::kMinimize ? 1 : -1;
+        if (objective.metric == metric.name) sign = to_loss(objective.direction, 1);
       }
       laws.push_back({.metric = metric.name,
                       .last = metric.value,
