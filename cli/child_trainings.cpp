@@ -1,6 +1,6 @@
 // A child writes a line of JSON for each report, and one for its end, into a pipe:
 //
-//   {"epochs": 2, "metrics": [["val_accuracy", 0.9], ...]}
+//   {"epoch": 2, "part": 0, "metrics": [["val_accuracy", 0.9], ...]}
 //   {"end": 0, "cause": "diverged", "reason": "..."}     or     {"error": 4, "message": "..."}
 //
 // Its Control is in memory that both processes see: the parent suspends it there, and ends a child

@@ -40,7 +40,7 @@ bool Driver::has_memory_for(TrialId trial, const Slot& slot) {
 }
 
 // Returns the free worker that is to take the trial: the last of `slots` that has the memory, which
-// note_idle() has ordered; end() if none has.
+// note_waiting() has ordered; end() if none has.
 Driver::Slots::iterator Driver::slot_for(TrialId trial, Slots& slots) {
   const auto found = std::find_if(slots.rbegin(), slots.rend(),
                                   [&](const Slot& slot) { return has_memory_for(trial, slot); });

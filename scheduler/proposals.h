@@ -89,9 +89,6 @@ class Proposals {
   // it.
   std::optional<double> seconds_left() const;
 
-  // Returns the mean seconds that a proposal took lately; 0 before the first.
-  double seconds_per_proposal() const { return proposal_s_; }
-
  private:
   struct Told {
     Trial trial;

@@ -278,7 +278,7 @@ class Gp final : public Searcher {
     model_.fantasize(pending);
     failures_->update();
     const Rng rng = rng_.split(id);
-    const GpArms::Next next = arms_->next(is_alone() ? start_test() : GpArms::StartTest(),
+    const GpArms::Next next = arms_->next(may_restart() ? start_test() : GpArms::StartTest(),
                                           1 + pending_.size() / kPendingOfARestart);
     const std::string_view arm = arm_for(next, rng.split(hash64("arm")).uniform());
     ProposalInput input{
@@ -290,7 +290,7 @@ class Gp final : public Searcher {
         .taken = taken_,
         .failures = *failures_,
         .acquisition = arm == kBoundArm ? GpAcquisition::kBound : options_.acquisition,
-        .is_stalled = is_alone() && next.is_stalled};
+        .is_stalled = may_restart() && next.is_stalled};
     if (arm == kRegionArm) input.side = arms_->region().side;
     TrustRegion restart;
     if (arm == kRestartArm) {
@@ -313,8 +313,8 @@ class Gp final : public Searcher {
     return is_of_leader ? restart_models_.propose(input, pending, rng) : propose(input, rng);
   }
 
-  // True if restarts make sense: there is one objective, and no source knows where the optimum is.
-  bool is_alone() const { return objectives_.size() == 1 && !model_.has_prior(0); }
+  // Restarts need one objective, and no source that knows where the optimum is.
+  bool may_restart() const { return objectives_.size() == 1 && !model_.has_prior(0); }
 
   // A restart begins in another basin than the leader's, and where constraints are kept, if the
   // leader keeps them.

@@ -20,7 +20,6 @@ Features::Features(const Space& space, std::optional<double> fidelity)
     if (domain.cardinality() < 2 && !domain.when) continue;
     if (!domain.is_ordered()) {
       categories_.push_back(i);
-      category_sizes_.push_back(static_cast<std::size_t>(domain.cardinality()));
       continue;
     }
     const bool is_conditional = domain.when.has_value();

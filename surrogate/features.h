@@ -50,9 +50,6 @@ class Features {
   std::span<const std::size_t> sheared() const { return sheared_; }
   std::size_t shears() const;  // one for each pair
 
-  // category_sizes() has the number of values of each column of categories.
-  std::span<const std::size_t> category_sizes() const { return category_sizes_; }
-
   Point of(const Genome& genome) const { return of(genome, fidelity_.value_or(0)); }
   Point of(const Genome& genome, double fidelity) const;
   Points empty_points() const { return {number_columns(), category_columns()}; }
@@ -77,7 +74,6 @@ class Features {
   Space space_;
   std::vector<Number> numbers_;
   std::vector<std::size_t> categories_;  // the domain of each column
-  std::vector<std::size_t> category_sizes_;
   std::vector<std::size_t> length_of_;
   std::vector<std::size_t> sheared_;
   std::size_t lengths_ = 0;

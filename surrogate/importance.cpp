@@ -5,10 +5,13 @@
 // histograms: a bin per value, or up to ten bins of equally many trials, so that neither a
 // logarithmic scale nor a search that gathered in one place needs to be corrected for.
 //
-//   share of bin b    p_b of all trials, t_b of the best      D = sum over b of p_b (t_b / p_b -
-//   1)^2 g / (1 - g) D is the share R^2 of the variance of the indicator "is among the best" that
-//   the bins explain: 0 where a choice is irrelevant, 1 where it alone decides. Example: 8 trials,
-//   sgd 4 times, both of the best 2 are sgd: D = 1/2 (1)^2 + 1/2 (-1)^2 = 1, R^2 = 1/3.
+//   p_b, t_b    the share of bin b of all trials, and of the best
+//   D           sum over b of p_b (t_b / p_b - 1)^2
+//   R^2         D g / (1 - g)
+//
+// R^2 is the share of the variance of the indicator "is among the best" that the bins explain: 0
+// where a choice is irrelevant, 1 where it alone decides. Example: 8 trials, sgd 4 times, both of
+// the best 2 are sgd: D = 1/2 (1)^2 + 1/2 (-1)^2 = 1, R^2 = 1/3.
 //
 // k bins of n trials explain (k - 1) / (n - 1) by chance: exactly the mean over all permutations of
 // the losses. The adjusted R^2 = 1 - (1 - R^2) (n - 1) / (n - k) has mean 0 there.

@@ -160,11 +160,6 @@ void LazyGp::replace_all(std::span<const double> y) {
   outcomes_changed();
 }
 
-double LazyGp::innovation(const Point& x, double y) const {
-  const Prediction at = predict(x);
-  return (y - at.mean) / std::sqrt(at.variance + kernel_.parameters().noise);
-}
-
 std::vector<double> LazyGp::innovations(std::size_t from) const {
   std::vector<double> innovations;
   const double m = mean();

@@ -76,11 +76,9 @@ class LazyGp {
   void replace(std::size_t observation, double y);  // corrects an outcome; O(n^2)
   void replace_all(std::span<const double> y);      // of all observations; O(n^2)
 
-  // Returns the innovation of an outcome that is not yet appended: (y - mean) / deviation of a
-  // noisy measurement. Standard normal where the model is right.
-  double innovation(const Point& x, double y) const;
-
-  // Returns the innovations of the rows that came with observation number `from` or later.
+  // Returns the innovations of the rows that came with observation number `from` or later, each
+  // given those before it: (y - mean) / deviation of a noisy measurement. Standard normal where the
+  // model is right.
   std::vector<double> innovations(std::size_t from) const;
 
   // Returns the posterior mean at every row's own point: y - noise weights. O(n) after weights().
