@@ -222,6 +222,8 @@ Result<void> share_checkpoints(const fs::path& from, const fs::path& to) {
     const fs::path target = to / entry.path().filename();
     fs::create_directories(to, error);
     fs::create_hard_link(entry.path(), target, error);
+    std::error_code ignored;
+    if (error && fs::equivalent(entry.path(), target, ignored)) continue;  // shared before a kill
     if (error) fs::copy_file(entry.path(), target, fs::copy_options::overwrite_existing, error);
     if (error) {
       return fail(ErrorCode::kStorage,

@@ -209,5 +209,14 @@ TEST_F(Artefacts, AreFoundThroughALinkToTheDatabase) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "elsewhere"), {}), 1);
 }
 
+TEST_F(Artefacts, CheckpointsThatAreSharedAlreadyAreSharedAgainWithoutHarm) {
+  write(folder_ / "3" / "best.ckpt", "weights");
+  write(folder_ / "3" / "log.txt", "a trial's own");
+  for (int times = 0; times < 2; ++times)
+    ASSERT_TRUE(share_checkpoints(folder_ / "3", folder_ / "9")) << times;
+  EXPECT_EQ(must(read_file(folder_ / "9" / "best.ckpt")), "weights");
+  EXPECT_FALSE(fs::exists(folder_ / "9" / "log.txt"));
+}
+
 }  // namespace
 }  // namespace detol

@@ -166,7 +166,7 @@ TEST_F(Process, AKilledSupervisorTakesEverybodyAlongAndTheStudyResumes) {
   EXPECT_EQ(run.reports(), 40);
 }
 
-TEST_F(Process, AStopSignalEndsResumablyAndNothingIsTrainedTwice) {
+TEST_F(Process, AStopSignalEndsResumablyAndNothingIsRecordedTwice) {
   for (int signal : {SIGTERM, SIGINT, SIGUSR1, SIGHUP}) {
     TempFolder own;
     WholeRun stopped(own.path());

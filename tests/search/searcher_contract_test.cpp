@@ -39,7 +39,7 @@ TEST_P(SearcherContract, EveryProposalIsAGenomeOfTheSpace) {
   }
 }
 
-TEST_P(SearcherContract, LearnsFromTrialsThatItDidNotPropose) {
+TEST_P(SearcherContract, AcceptsTrialsThatItDidNotPropose) {
   const auto searcher = make();
   Rng rng(1);
   for (TrialId id = 0; id < 20; ++id) {
@@ -127,6 +127,7 @@ TEST_P(SearcherContract, SurvivesNaNAndInfinity) {
     const double values[] = {kNaN, inf, -inf, 1.0};
     searcher->tell(trial, Measured{.values = {values[id % 4]}});
   }
+  EXPECT_EQ(searcher->ask(60, 1).size(), 1u);
 }
 
 TEST_P(SearcherContract, MaximizingIsMinimizingTheNegative) {
