@@ -23,7 +23,8 @@ Advice Halving::judge(TrialId trial, double epochs, std::span<const double> valu
     place.losses.push_back(loss_of(directions_[i], values[i]));
   rung->second.enter(place, !is_nan, reduction_factor_);
   if (is_nan) return Advice::kStop;
-  paused_.insert_or_assign(trial, Paused{&rung->second, place});
+  withdraw(trial);  // from the rung below, where it did not pause
+  paused_.emplace(trial, Paused{&rung->second, place});
   if (promotion() != trial) return Advice::kPause;
   withdraw(trial);
   return Advice::kContinue;

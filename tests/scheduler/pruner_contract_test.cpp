@@ -145,6 +145,17 @@ TEST_P(PrunerContract, DoesNotPromoteATrialThatWasWithdrawn) {
   }
 }
 
+// What another study has trained is reported as a whole, through all rungs, and then ends.
+TEST_P(PrunerContract, DoesNotPromoteATrialThatReportedWithoutAPauseAndEnded) {
+  const auto pruner = make();
+  for (int epoch = 1; epoch <= kEpochs; ++epoch) (void)pruner->judge(0, epoch, 0.01 / epoch);
+  pruner->withdraw(0);
+  for (TrialId trial = 1; trial < 30; ++trial) {
+    for (const int epoch : {1, 3, 9}) (void)pruner->judge(trial, epoch, curve(trial, epoch));
+    EXPECT_NE(pruner->promotion(), std::optional<TrialId>(0)) << trial;
+  }
+}
+
 TEST_P(PrunerContract, MaximizingIsMinimizingTheNegative) {
   const auto down = make(Direction::kMinimize), up = make(Direction::kMaximize);
   std::vector<Step> mirrored = drive(*up, -1);
