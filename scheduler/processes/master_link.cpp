@@ -95,7 +95,10 @@ void MasterLink::end(const Evaluation& evaluation, message::Ended::Trouble troub
     last.more = false;
     verdict_on(std::move(last), lock);
   }
-  if (is_stopped_) return;
+  if (is_stopped_) {
+    farewell_ = message::Ended{address_.worker, finished_.trial, finished_.attempt, trouble, {}};
+    return socket_.wake();
+  }
   post(message::Ended{address_.worker, current_.trial, current_.attempt, trouble, evaluation});
   changed_.wait(
       lock, [&] { return !unanswered_ || is_shut_down_; });  // the next Train may be here already
@@ -245,6 +248,9 @@ void MasterLink::send_what_is_due(double now_s) {
       is_introduced_ = ready_;
     }
     return;
+  }
+  if (const auto farewell = std::exchange(farewell_, std::nullopt)) {
+    if (current_.attempt == 0) socket_.send(encode(*farewell));
   }
   if (unanswered_ && now_s - unanswered_sent_s_ >= patience(kRepeatS)) {
     send_unanswered();

@@ -56,7 +56,8 @@ class MasterLink : public AlgorithmRecord {
   void set_ready();
   // Of the trial that next() gave. One that others follow at once is kept for them.
   Verdict report(const EpochReport& report, bool more);
-  // Ends the trial that next() gave, unless a verdict has.
+  // Ends the trial that next() gave. Where a verdict has, it says once that nothing of the trial is
+  // left, unless the next one is there, and does not wait.
   void end(const Evaluation& evaluation, message::Ended::Trouble trouble);
 
   AlgorithmChoices known() override;
@@ -94,9 +95,10 @@ class MasterLink : public AlgorithmRecord {
   double shut_down_s_ = 0;
   std::optional<double> leaves_since_s_;
   std::optional<message::Setup> setup_;
-  message::Train current_;                 // attempt 0: none; of next(), or what follows it
-  message::Train finished_;                // the last one: a late repeat of its Train is dropped
-  std::optional<message::Train> offered_;  // for next() to take
+  message::Train current_;                  // attempt 0: none; of next(), or what follows it
+  std::optional<message::Ended> farewell_;  // says once that a trial which a verdict ended is gone
+  message::Train finished_;                 // the last one: a late repeat of its Train is dropped
+  std::optional<message::Train> offered_;   // for next() to take
   std::optional<Message> unanswered_;
   std::vector<message::Report> group_;  // the reports before the unanswered one, sent with it
   std::optional<Verdict> verdict_;

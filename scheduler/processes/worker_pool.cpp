@@ -93,7 +93,10 @@ class WorkerPool final : public Pool {
 
   void acknowledge(const message::ReportAck& ack) override {
     if (Worker* worker = registry_.training(ack.trial, ack.attempt)) {
-      if (ack.verdict == Verdict::kStop) worker->train = {};
+      if (ack.verdict == Verdict::kStop) {
+        worker->train = {};
+        worker->stopped = {ack.trial, ack.attempt};
+      }
       send(*worker, ack);
     }
     send_packet(settings_.registry.supervisor,
@@ -303,6 +306,9 @@ class WorkerPool final : public Pool {
       events_.push_back(ended);
     } else {
       send(*worker, message::EndAck{ended.trial, ended.attempt});  // a repeat
+      if (worker->stopped != std::pair(ended.trial, ended.attempt)) return;
+      worker->stopped = {};
+      events_.push_back(ended);
     }
   }
 

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/clock.h"
@@ -45,16 +46,17 @@ struct Worker {
   std::string name;          // for people; empty: it is on this machine
   std::vector<int> devices;  // of one that joined
   int ranks = 1;
-  double memory = 0;         // bytes; 0: unknown
-  bool is_leaving = false;   // it takes no more trials
-  message::Train train;      // attempt 0: free
-  double alive_since_s = 0;  // known to run since then
-  double sent_s = 0;         // when `train` was sent
-  double heard_s = 0;        // its last message, or its start
-  double ready_s = 0;        // device time counts from here
-  std::string kill_reason;   // why this master ended it; empty: it did not
-  double next_start_s = 0;   // earliest time of the next start
-  bool is_starting = false;  // a start was commanded
+  double memory = 0;                     // bytes; 0: unknown
+  bool is_leaving = false;               // it takes no more trials
+  message::Train train;                  // attempt 0: free
+  std::pair<TrialId, int> stopped = {};  // by a verdict, and its attempt; (0, 0): none, or gone
+  double alive_since_s = 0;              // known to run since then
+  double sent_s = 0;                     // when `train` was sent
+  double heard_s = 0;                    // its last message, or its start
+  double ready_s = 0;                    // device time counts from here
+  std::string kill_reason;               // why this master ended it; empty: it did not
+  double next_start_s = 0;               // earliest time of the next start
+  bool is_starting = false;              // a start was commanded
 
   bool has_joined() const { return !id.empty(); }
 };
