@@ -36,6 +36,7 @@ constexpr int kRestarts = 3;                 // without a durable report in betw
 constexpr double kMasterHangsS = 120;        // of silence: the master hangs
 constexpr double kBeginS = 600;              // of silence at its start, while it reads its data
 constexpr double kStopLimitS = 9.5;          // for a master that was asked to stop
+constexpr double kOneStopS = 0.2;  // `timeout` signals its child, then the group it is in: one stop
 
 std::string describe(int status) {
   if (WIFSIGNALED(status)) return fmt::format("signal {}", WTERMSIG(status));
@@ -134,11 +135,16 @@ class Supervisor {
     signalfd_siginfo info;
     while (::read(signal_fd_, &info, sizeof info) == sizeof info) {
       if (info.ssi_signo == SIGCHLD) continue;
+      const double now_s = system_clock().now_s();
+      if (stop_at_s_ && static_cast<int>(info.ssi_signo) == stop_signal_ &&
+          now_s < *stop_at_s_ + kOneStopS)
+        continue;
       if (stop_at_s_) {
         result_ = kExitSecondSignal;
         return;
       }
-      stop_at_s_ = system_clock().now_s();
+      stop_at_s_ = now_s;
+      stop_signal_ = static_cast<int>(info.ssi_signo);
       if (master_ < 0)
         result_ = kExitResumable;  // between two masters
       else
@@ -273,6 +279,7 @@ class Supervisor {
   double speaks_by_s_ = 0;            // a master silent until then hangs
   std::optional<double> start_at_s_;  // of the next master
   std::optional<double> stop_at_s_;   // when a stop was requested
+  int stop_signal_ = 0;               // by this
   std::optional<int> result_;
 };
 
