@@ -72,7 +72,7 @@ Result<int> run_db_export(const Arguments& arguments) {
   if (to == "csv") {
     DETOL_ASSIGN(text, render(trial_table(studies), csv));
   }
-  const auto done = path.empty() ? print_data(text) : write_file_durably(path, text);
+  const auto done = path.empty() ? print_data(text) : write_output(path, text);
   return done.map([] { return 0; });
 }
 

@@ -43,7 +43,7 @@ Result<int> run_report(const Arguments& arguments) {
   DETOL_TRY(check_target(path));
   DETOL_ASSIGN(const ReportSource source, read_source(study, storage));
   DETOL_ASSIGN(const std::string page, page_of(model_of(source), name));
-  DETOL_TRY(write_file_durably(path, page));
+  DETOL_TRY(write_output(path, page));
   const Rows written{.columns = {"study", "file", "bytes"},
                      .rows = {{name, path.string(), static_cast<std::int64_t>(page.size())}}};
   DETOL_TRY(print_data(render(written, arguments.globals)));

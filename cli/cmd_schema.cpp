@@ -19,7 +19,7 @@ Result<int> run_schema(const Arguments& arguments) {
                                .dump(1) +
                            "\n";
   if (arguments.has("output"))
-    DETOL_TRY(write_file_durably(arguments.text("output"), text));
+    DETOL_TRY(write_output(arguments.text("output"), text));
   else
     DETOL_TRY(print_data(text));
   return 0;

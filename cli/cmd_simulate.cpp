@@ -211,7 +211,7 @@ Result<int> run_simulate(const Arguments& arguments) {
   SimulationSettings settings = *std::move(read);
   DETOL_ASSIGN(const std::vector<Budget> budgets, budgets_from(arguments, settings));
   if (arguments.has("save-curves") && settings.curves)
-    DETOL_TRY(write_file_durably(arguments.text("save-curves"), to_json_lines(*settings.curves)));
+    DETOL_TRY(write_output(arguments.text("save-curves"), to_json_lines(*settings.curves)));
   std::vector<SimulationReport> reports;
   std::vector<Cell> advised;
   for (const Budget& budget : budgets) {

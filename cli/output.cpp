@@ -6,10 +6,13 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 
 #include "cli/table_layout.h"
+#include "core/descriptor.h"
+#include "core/file.h"
 #include "core/utf8.h"
 
 namespace detol::inline cli {
@@ -374,6 +377,17 @@ Result<void> print_data(const Result<std::string>& text) {
 Result<void> print_rows(const Rows& rows, const Globals& globals) {
   DETOL_TRY(write_rows(rows, globals, put));
   return print_data(std::string());
+}
+
+Result<void> write_output(const std::filesystem::path& path, std::string_view bytes) {
+  std::error_code error;
+  const std::filesystem::file_status there = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(there)) return write_file_durably(path, bytes);
+  if (std::filesystem::is_regular_file(there))
+    return write_file_durably(std::filesystem::canonical(path, error), bytes);
+  std::ofstream file(path, std::ios::binary);
+  file << bytes << std::flush;
+  return file ? Result<void>() : cannot("write", path, ErrorCode::kStorage);
 }
 
 }  // namespace detol::inline cli

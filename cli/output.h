@@ -10,7 +10,9 @@
 // says. `Globals::columns` chooses columns by name, or by its last parts. Numbers that are not
 // finite are the words "NaN", "Infinity" and "-Infinity" in every format.
 
+#include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "cli/commands.h"
 #include "knowledge/query.h"
@@ -32,5 +34,9 @@ Result<void> print_rows(const Rows& rows, const Globals& globals);
 // Writes to stdout. Errors (kStorage): it cannot be written.
 Result<void> print_data(const std::string& text);
 Result<void> print_data(const Result<std::string>& text);  // errors as those of `text`, too
+
+// Writes a file that the user named: durably, and where it is a link, the file that this leads to.
+// What is no regular file, such as a pipe or a device, is written into. Errors (kStorage).
+Result<void> write_output(const std::filesystem::path& path, std::string_view bytes);
 
 }  // namespace detol::inline cli

@@ -1,9 +1,13 @@
 #include "cli/output.h"
 
+#include <filesystem>
 #include <limits>
 #include <sstream>
 
 #include <gtest/gtest.h>
+
+#include "core/file.h"
+#include "tests/support/temp_folder.h"
 
 namespace detol {
 namespace {
@@ -187,6 +191,21 @@ TEST(Output, NothingIsAnEmptyArrayOrAHead) {
 TEST(Output, TextThatIsNotUtf8StaysJson) {
   const Rows rows{.columns = {"a"}, .rows = {{"\xff"}}};
   EXPECT_EQ(render(rows, as(Format::kJsonl)), "{\"a\":\"\xEF\xBF\xBD\"}\n");
+}
+
+TEST(WriteOutput, FollowsLinksAndReplacesNoDevice) {
+  const testing_support::TempFolder folder;
+  const std::filesystem::path file = folder.path() / "file", link = folder.path() / "link",
+                              device = folder.path() / "device";
+  std::filesystem::create_symlink("file", link);
+  std::filesystem::create_symlink("/dev/null", device);
+  ASSERT_TRUE(write_output(file, "old"));
+  ASSERT_TRUE(write_output(link, "new"));
+  ASSERT_TRUE(write_output(device, "gone"));
+  EXPECT_EQ(read_file(file).value(), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_TRUE(std::filesystem::is_symlink(device));
+  EXPECT_TRUE(std::filesystem::is_character_file(device));
 }
 
 }  // namespace
