@@ -256,7 +256,9 @@ class CommandRun {
       control_.progress.fetch_add(1, std::memory_order_relaxed);
       const std::optional<Exit> exit = program.exit();
       DETOL_TRY(output.read(program.output(), report_path_));
-      if (auto end = tell(lines.read())) {
+      std::vector<StepReport> reports = lines.read();
+      if (exit) std::ranges::move(lines.unended(), std::back_inserter(reports));
+      if (auto end = tell(reports)) {
         DETOL_TRY(stop(program, output));
         return *end;
       }

@@ -77,6 +77,18 @@ TEST_P(EveryLine, IsReadAsItsCaseSays) {
 INSTANTIATE_TEST_SUITE_P(All, EveryLine, testing::ValuesIn(kCases),
                          [](const auto& tested) { return tested.param.name; });
 
+TEST_F(Lines, OfAProgramThatHasEndedMayLackTheirLastEnd) {
+  for (const auto& [written, last] :
+       {std::pair("{\"loss\": 1}", "1 loss=1"), {"{\"loss\": 1", ""}, {"", ""}}) {
+    std::filesystem::remove(path_);
+    ReportLines lines = open();
+    append(written);
+    EXPECT_EQ(text_of(lines.read()), "") << written;
+    EXPECT_EQ(text_of(lines.unended()), last) << written;
+    EXPECT_EQ(text_of(lines.unended()), "") << written;
+  }
+}
+
 TEST_F(Lines, AreReadAsTheyCome) {
   ReportLines lines = open();
   EXPECT_EQ(text_of(lines.read()), "");

@@ -91,6 +91,12 @@ std::vector<StepReport> ReportLines::read() {
   return reports;
 }
 
+std::vector<StepReport> ReportLines::unended() {
+  std::vector<StepReport> reports;
+  if (json::accept(as_json(rest_))) take(std::exchange(rest_, {}), reports);
+  return reports;
+}
+
 void ReportLines::take(std::string_view line, std::vector<StepReport>& reports) {
   ++lines_;
   if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;

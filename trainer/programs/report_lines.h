@@ -37,6 +37,9 @@ class ReportLines {
   // file. A line without its end waits for it.
   std::vector<StepReport> read();
 
+  // Returns the report of a last line that has no end but is whole. Of a program that has ended.
+  std::vector<StepReport> unended();
+
   // Returns what was wrong with lines, at most a few; empty if nothing was.
   const std::vector<std::string>& mistakes() const { return mistakes_; }
 
