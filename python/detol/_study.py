@@ -198,6 +198,8 @@ class Study:
         while True:
             tells = self._tells
             answer = self.call(ask=1, **told)
+            if "tell_error" in answer:  # no number, or pruned before it has reported
+                self.call(tell=told["tell"], attempt=told["attempt"], failed=answer["tell_error"])
             if told:
                 self._notify()
             told = {}

@@ -11,6 +11,7 @@ first trial, is drawn at random, as Optuna's own GP and CMA-ES samplers do.
 """
 
 import os
+import sys
 import tempfile
 import threading
 from typing import Any, Dict, Mapping, Optional, Sequence, Union
@@ -117,7 +118,8 @@ class DetolSampler(optuna.samplers.BaseSampler):
             self._folder.cleanup()
 
     def __del__(self) -> None:
-        self.close()
+        if not sys.is_finalizing():  # else the process ends by itself, as its input does
+            self.close()
 
     def __getstate__(self) -> Any:
         raise TypeError("a DetolSampler cannot be pickled: it has a process; make one in each process")
