@@ -22,8 +22,6 @@ constexpr double kLookEveryS = 1;         // between checks for trials that take
 constexpr double kMostBackOffS = 8;       // before the next attempt of a trial that was lost twice
 constexpr double kMostDiskBackOffS = 60;  // while the disk refuses checkpoints
 constexpr int kMostLosses = 20;           // of one trial in a row, whatever the cause
-constexpr int kFirstFailures = 10;        // that end a study in which no trial succeeded
-constexpr int kUntrainedInRow = 1000;     // trials refused or already known, which end a study
 
 // An ask that has ended ends the pool's wait.
 AskSettings asks_of(const DriverParts& parts) {
@@ -269,51 +267,9 @@ bool Driver::is_overlong(TrialId trial) const {
   return limit > 0 && state_.find(trial)->train_s + quiet_s > limit;
 }
 
-// Decides, once, that no more trials are placed.
-void Driver::look_for_an_end() {
-  if (closing_) return;
-  const bool all_failed = state_.succeeded() == 0 && state_.best() == nullptr;
-  if (all_failed && state_.failed_after_start() >= kFirstFailures) {
-    closing_ = {ErrorCode::kFailures,
-                fmt::format("the first {} trials all failed; `detol trials {} --state FAIL` shows "
-                            "why; `detol resume {} --retry-failed` tries again",
-                            state_.failed_after_start(), parts_.config.study, parts_.config.study),
-                EndCause::kFailures};
-  } else if (state_.untrained_in_row() >= kUntrainedInRow) {
-    closing_ = {std::nullopt,
-                fmt::format("{} proposals in a row were refused or already known: nothing else "
-                            "seems to be left in the space",
-                            kUntrainedInRow),
-                std::nullopt};
-    if (state_.spent().trials == 0) closing_->error = ErrorCode::kFailures;
-  } else if (target_reached_) {
-    closing_ = {std::nullopt, "the target " + to_text(*parts_.target) + " is reached",
-                EndCause::kTarget};
-  } else if (is_space_known() && state_.running() == 0 && is_nothing_waiting()) {
-    closing_ = {std::nullopt,
-                fmt::format("nothing is left to try: all candidates of the space ({}) are known",
-                            candidates_),
-                std::nullopt};
-    if (state_.spent().trials == 0) closing_->error = ErrorCode::kFailures;
-  } else if (consumption_.used(spent()) >= 1) {
-    close_for_budget();
-  }
-}
-
 bool Driver::is_current(TrialId trial, int attempt) const {
   const TrialRecord* entry = state_.find(trial);
   return entry != nullptr && entry->state == TrialState::kRunning && entry->attempt == attempt;
-}
-
-bool Driver::is_over() const {
-  if (is_stopping() && parts_.clock.now_s() >= *stop_deadline_s_) return true;
-  if (is_anything_running_here() || is_paused_ || is_anybody_leaving()) return false;
-  const bool all_placed = trials_left() <= 0 && is_nothing_waiting();
-  return is_stopping() || closing_ || exhausted_ || all_placed;
-}
-
-bool Driver::is_nothing_waiting() const {
-  return state_.in_state(TrialState::kWaiting).empty() && !parts_.pruner.promotion();
 }
 
 int Driver::full_length(TrialId trial) {
@@ -356,31 +312,6 @@ std::string Driver::what_waits_for_budget() const {
   if (cut == 0) return "";
   return fmt::format("; more of it (`detol resume {} --budget +...`) continues {} trial{}",
                      parts_.config.study, cut, cut == 1 ? "" : "s");
-}
-
-// Requeues trials that still run: they were stopped in mid-epoch and resume from a checkpoint.
-Result<std::string> Driver::finish() {
-  held_s_ = parts_.pool.held_s();
-  for (TrialId id : state_.in_state(TrialState::kRunning)) {
-    if (!parts_.pool.outlives(id)) DETOL_TRY(requeue(id, {RequeueCause::kStopped}));
-  }
-  const bool cuts = !is_stopping() && closing_ && closing_->cuts;
-  for (TrialId id : state_.in_state(TrialState::kWaiting)) {
-    const TrialRecord& trial = *state_.find(id);
-    if (cuts && trial.attempt > 0) DETOL_TRY(tell(id, {*closing_->cuts}, trial.unreported_s));
-  }
-  const bool failed = closing_ && closing_->error;
-  DETOL_TRY(record(
-      event::StudyState{.state = is_stopping() || failed ? StudyPhase::kStopped : StudyPhase::kDone,
-                        .budget = to_text(parts_.budget),
-                        .at_s = parts_.clock.wall_s()}));
-  DETOL_TRY(commit());
-  if (is_stopping()) return fail(ErrorCode::kInterrupted, stopped());
-  if (is_paused_)
-    return fail(ErrorCode::kStorage,
-                "the disk is full; what was not acknowledged is trained again");
-  if (failed) return fail(*closing_->error, closing_->sentence);
-  return why_none();
 }
 
 }  // namespace detol::inline scheduler

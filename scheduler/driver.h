@@ -223,6 +223,8 @@ class Driver {
   Result<void> retry(const RunRequest& request);
   Result<void> raise_budget(const RunRequest& request);
   Result<void> continue_what_the_budget_ended();
+  bool have_all_failed() const;
+  std::string failures(const std::string& which) const;
   void look_for_an_end();
 
   Result<void> tell(TrialId trial, EndReason reason, double unreported_s = 0);

@@ -277,7 +277,11 @@ void StudyMonitor::describe(const Standing& standing, View& view) const {
 
 std::string StudyMonitor::summary(const StudyState& state) const {
   const TrialRecord* best = state.best();
-  if (best == nullptr) return "no trial has reported a number yet";
+  if (best == nullptr) {
+    const bool has_breakers = std::ranges::any_of(state.trials(), &TrialRecord::breaks_constraints);
+    return has_breakers ? "no trial has kept the constraints yet"
+                        : "no trial has reported a number yet";
+  }
   const std::string text =
       fmt::format("best: trial {}, {} {}", best->trial.id, study_.objectives.front().metric,
                   value_text(best->values.front()));

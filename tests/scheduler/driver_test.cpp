@@ -240,6 +240,17 @@ TEST(Driver, ATargetThatIsReachedEndsTheStudy) {
   EXPECT_EQ(study.driver->state().running(), 0);
 }
 
+TEST(Driver, AStudyOfWhichAllTrialsFailedSaysWhy) {
+  FakeStudy study;
+  study.budget = "3trials";
+  study.pool.mishap = [](const message::Train&, int) { return Mishap::kDiverge; };
+  const auto ended = study.run();
+  ASSERT_TRUE(ended);
+  const std::string why = to_text(study.trial(2).reason);
+  EXPECT_EQ(ended->find("the budget is used up; 3 trials all failed, trial 2 as " + why), 0u)
+      << *ended;
+}
+
 TEST(Driver, TenFailuresAtTheStartEndTheStudy) {
   FakeStudy study(2);
   study.budget = "100trials";

@@ -1,0 +1,102 @@
+// This file decides when a run of a study is over, and how it ended: the budget is used up, the
+// target reached, nothing left to try, or too many trials have failed.
+
+#include <fmt/format.h>
+
+#include "scheduler/driver.h"
+
+namespace detol::inline scheduler {
+namespace {
+
+constexpr int kFirstFailures = 10;     // that end a study in which no trial succeeded
+constexpr int kUntrainedInRow = 1000;  // trials refused or already known, which end a study
+
+}  // namespace
+
+// Returns whether trials have started, and not one has a value.
+bool Driver::have_all_failed() const {
+  return state_.succeeded() == 0 && state_.best() == nullptr && state_.failed_after_start() > 0;
+}
+
+// Says why the last of them failed, and what can be done.
+std::string Driver::failures(const std::string& which) const {
+  const TrialId last = state_.in_state(TrialState::kFail).back();
+  return fmt::format(
+      "{} all failed, trial {} as {}; `detol trials {} --state FAIL` shows why; `detol resume {} "
+      "--retry-failed` tries again",
+      which, last, to_text(state_.find(last)->reason), parts_.config.study, parts_.config.study);
+}
+
+// Decides, once, that no more trials are placed.
+void Driver::look_for_an_end() {
+  if (closing_) return;
+  if (have_all_failed() && state_.failed_after_start() >= kFirstFailures) {
+    closing_ = {ErrorCode::kFailures,
+                failures(fmt::format("the first {} trials", state_.failed_after_start())),
+                EndCause::kFailures};
+  } else if (state_.untrained_in_row() >= kUntrainedInRow) {
+    closing_ = {std::nullopt,
+                fmt::format("{} proposals in a row were refused or already known: nothing else "
+                            "seems to be left in the space",
+                            kUntrainedInRow),
+                std::nullopt};
+    if (state_.spent().trials == 0) {
+      closing_->error = ErrorCode::kFailures;
+      const std::vector<TrialId> refused = state_.in_state(TrialState::kFail);
+      if (!refused.empty())
+        closing_->sentence += fmt::format("; trial {}: {}", refused.back(),
+                                          to_text(state_.find(refused.back())->reason));
+    }
+  } else if (target_reached_) {
+    closing_ = {std::nullopt, "the target " + to_text(*parts_.target) + " is reached",
+                EndCause::kTarget};
+  } else if (is_space_known() && state_.running() == 0 && is_nothing_waiting()) {
+    closing_ = {std::nullopt,
+                fmt::format("nothing is left to try: all candidates of the space ({}) are known",
+                            candidates_),
+                std::nullopt};
+    if (state_.spent().trials == 0) closing_->error = ErrorCode::kFailures;
+  } else if (consumption_.used(spent()) >= 1) {
+    close_for_budget();
+  }
+}
+
+bool Driver::is_over() const {
+  if (is_stopping() && parts_.clock.now_s() >= *stop_deadline_s_) return true;
+  if (is_anything_running_here() || is_paused_ || is_anybody_leaving()) return false;
+  const bool all_placed = trials_left() <= 0 && is_nothing_waiting();
+  return is_stopping() || closing_ || exhausted_ || all_placed;
+}
+
+bool Driver::is_nothing_waiting() const {
+  return state_.in_state(TrialState::kWaiting).empty() && !parts_.pruner.promotion();
+}
+
+// Requeues trials that still run: they were stopped in mid-epoch and resume from a checkpoint.
+Result<std::string> Driver::finish() {
+  held_s_ = parts_.pool.held_s();
+  for (TrialId id : state_.in_state(TrialState::kRunning)) {
+    if (!parts_.pool.outlives(id)) DETOL_TRY(requeue(id, {RequeueCause::kStopped}));
+  }
+  const bool cuts = !is_stopping() && closing_ && closing_->cuts;
+  for (TrialId id : state_.in_state(TrialState::kWaiting)) {
+    const TrialRecord& trial = *state_.find(id);
+    if (cuts && trial.attempt > 0) DETOL_TRY(tell(id, {*closing_->cuts}, trial.unreported_s));
+  }
+  const bool failed = closing_ && closing_->error;
+  DETOL_TRY(record(
+      event::StudyState{.state = is_stopping() || failed ? StudyPhase::kStopped : StudyPhase::kDone,
+                        .budget = to_text(parts_.budget),
+                        .at_s = parts_.clock.wall_s()}));
+  DETOL_TRY(commit());
+  if (is_stopping()) return fail(ErrorCode::kInterrupted, stopped());
+  if (is_paused_)
+    return fail(ErrorCode::kStorage,
+                "the disk is full; what was not acknowledged is trained again");
+  if (failed) return fail(*closing_->error, closing_->sentence);
+  if (!have_all_failed()) return why_none();
+  return fmt::format("{}; {}", why_none(),
+                     failures(fmt::format("{} trials", state_.failed_after_start())));
+}
+
+}  // namespace detol::inline scheduler
