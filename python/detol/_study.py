@@ -292,14 +292,17 @@ def open_study(name: str = "study", space: Optional[Space] = None, *,
         return Study(Client(arguments + ["--space", file.name]), parameters)
 
 
-def minimize(function: Callable[[AskedTrial], Value], space: Space, trials: int, *,
+def minimize(function: Callable[[AskedTrial], Value], space: Space, trials: Optional[int] = None, *,
              name: str = "study", jobs: int = 1, **options: Any) -> Best:
-    """The trial for which the function is least, of `trials` in all. Called again after a crash it
-    goes on; `options` are those of open_study().
+    """The trial for which the function is least, of `trials` in all or within another `budget`.
+    Called again after a crash it goes on; `options` are those of open_study().
 
     Raises:
+        TypeError: neither `trials` nor `budget` is given.
         DetolError: as open_study(); no trial has a value.
     """
+    if trials is None and not options.get("budget"):
+        raise TypeError("give `trials` or `budget`, or the search has no end")
     options.setdefault("objectives", {"value": "minimize"})
     with open_study(name, space, trials=trials, **options) as study:
         study.optimize(function, jobs)
@@ -309,7 +312,7 @@ def minimize(function: Callable[[AskedTrial], Value], space: Space, trials: int,
     return best
 
 
-def maximize(function: Callable[[AskedTrial], Value], space: Space, trials: int,
-             **options: Any) -> Best:
+def maximize(function: Callable[[AskedTrial], Value], space: Space,
+             trials: Optional[int] = None, **options: Any) -> Best:
     """As minimize, for the trial for which the function is greatest."""
     return minimize(function, space, trials, objectives={"value": "maximize"}, **options)

@@ -107,6 +107,26 @@ class StudyTest(unittest.TestCase):
         self.assertEqual(self.states(), {0: "COMPLETE", 1: "FAIL", 2: "PRUNED", 3: "COMPLETE",
                                          4: "COMPLETE"})
 
+    def test_a_value_that_cannot_be_told_fails_its_trial(self):
+        values = iter([1.0, None, "pruned", 2.0])
+
+        def function(_):
+            value = next(values)
+            if value == "pruned":
+                raise detol.Pruned()  # before it has reported
+            return value
+
+        self.open(trials=4).optimize(function)
+        self.assertEqual(self.states(), {0: "COMPLETE", 1: "FAIL", 2: "FAIL", 3: "COMPLETE"})
+
+    def test_a_search_needs_an_end(self):
+        with self.assertRaisesRegex(TypeError, "budget"):
+            detol.minimize(lambda trial: 0, self.space, storage=self.storage)
+        best = detol.minimize(lambda trial: trial["x"], self.space, budget="3trials",
+                              storage=self.storage)
+        self.assertEqual(len(self.states()), 3)
+        self.assertLessEqual(best.value, 5)
+
     def test_the_pruner_stops_reports(self):
         study = self.open(trials=20, steps=9, pruner={"name": "asha", "min_resource": 1})
         lengths = []

@@ -217,9 +217,12 @@ class Call {
 
   // What was wrong with the tell, found with the ask, is "tell_error".
   Result<void> tell_and_ask(const json& call) {
-    DETOL_ASSIGN(Told told, told_from(call, "tell", config_));
+    auto told = told_from(call, "tell", config_);
     const auto state = std::make_shared<Result<TrialState>>(TrialState::kRunning);
-    callers_.tell(std::move(told), [state](Result<TrialState> now) { *state = std::move(now); });
+    if (told)
+      callers_.tell(*std::move(told), [state](Result<TrialState> now) { *state = std::move(now); });
+    else
+      *state = tl::unexpected(told.error());
     return ask(call, [state, answer = answer_](const std::string& asked) {
       const Json said =
           *state ? Json{{"state", to_text(**state)}} : Json{{"tell_error", state->error().message}};
