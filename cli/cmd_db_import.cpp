@@ -102,7 +102,8 @@ Result<void> check_objectives(const TrialHistory& history, const StudyConfig& co
 // Returns how long a trial of this state was trained, where a file does not say it.
 int last_epoch(const TrialHistory& history, const Genome& genome, const StudyConfig& config) {
   if (history.state != TrialState::kComplete) return 1;
-  if (!genome.is_active("training.epochs")) return config.max_epochs;
+  if (!genome.is_active("training.epochs"))
+    return config.max_epochs < kEndless ? config.max_epochs : 1;
   return static_cast<int>(genome.number("training.epochs"));
 }
 

@@ -33,7 +33,8 @@ constexpr std::string_view kCounts = R"sql(
 SELECT count(*) FILTER (WHERE epochs > 0), count(*) FILTER (WHERE state = 'RUNNING'),
   count(*) FILTER (WHERE state = 'WAITING'), count(*) FILTER (WHERE state = 'COMPLETE'),
   count(*) FILTER (WHERE state = 'PRUNED'), count(*) FILTER (WHERE state = 'FAIL'),
-  total(device_seconds), count(*) FILTER (WHERE algorithm = 'fallback')
+  total(device_seconds), count(*) FILTER (WHERE algorithm = 'fallback'),
+  count(*) FILTER (WHERE started_at IS NOT NULL)
 FROM v_trials WHERE study = ?1)sql";
 
 Cell share_used(const std::string& text, const Spent& spent) {
@@ -81,12 +82,14 @@ Cell workers_of(std::span<const Event> events) {
 Result<Rows> status_of(Reader& reader, const std::string& storage, const StudyRecord& record) {
   const std::string& study = record.name;
   DETOL_ASSIGN(Rows rows, reader.select(studies_sql(true), {study}));
-  DETOL_ASSIGN(const Rows counts, reader.select(std::string(kCounts), {study}));
+  DETOL_ASSIGN(Rows counts, reader.select(std::string(kCounts), {study}));
   auto& row = rows.rows.front();
-  const auto& count = counts.rows.front();
+  auto& count = counts.rows.front();
+  const double begun = cell_number(count.back(), 0);
+  count.pop_back();
   const Spent spent{.wall_s = cell_number(row[7], 0),
                     .device_s = cell_number(row[8], 0),
-                    .trials = cell_number(count[0], 0),
+                    .trials = begun,
                     .work = 0};
   const Cell used = share_used(std::get<std::string>(row[3]), spent);
   const std::vector<std::string> names = {

@@ -105,7 +105,8 @@ tl::unexpected<Error> refused(const std::string& why) {
   return fail(ErrorCode::kInput,
               fmt::format("the space file is not the one this study was begun with: {}; only "
                           "budget and resources may change, ranges of parameters may grow, and "
-                          "their choices become more; begin a new study with --if-exists new",
+                          "their choices become more; begin a new study, under another name or "
+                          "with --if-exists new",
                           why));
 }
 
