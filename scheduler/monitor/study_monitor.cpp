@@ -282,9 +282,9 @@ std::string StudyMonitor::summary(const StudyState& state) const {
     return has_breakers ? "no trial has kept the constraints yet"
                         : "no trial has reported a number yet";
   }
-  const std::string text =
-      fmt::format("best: trial {}, {} {}", best->trial.id, study_.objectives.front().metric,
-                  value_text(best->values.front()));
+  const std::string text = fmt::format(
+      "{}: trial {}, {} {}", study_.repeats > 0 ? "best measured value" : "best", best->trial.id,
+      study_.objectives.front().metric, value_text(best->values.front()));
   const auto share = share_of(trained_s(state), study_.sharing * state.spent().device_s);
   const auto cheap = std::ranges::count(
       state.trials(), kFallback, [](const TrialRecord& trial) { return trial.trial.proposer; });

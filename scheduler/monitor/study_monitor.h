@@ -21,6 +21,7 @@ class StudyMonitor {
     int max_epochs = 1;
     Budget budget;
     double sharing = 1;  // workers that share a device, on average
+    int repeats = 0;     // further measurements of a candidate; then values do not say the best
   };
 
   StudyMonitor(Study study, Clock& clock);

@@ -62,8 +62,12 @@ Result<Parts> make_parts(const StudyConfig& config, const TestHooks& hooks) {
 std::unique_ptr<Progress> progress_for(const RunOptions& options, const StudyConfig& config,
                                        const Budget& budget, const std::filesystem::path& folder,
                                        pid_t supervisor) {
-  const StudyMonitor::Study study{config.study, config.objectives, config.max_epochs, budget,
-                                  ranks_per_gpu(options)};
+  const StudyMonitor::Study study{.name = config.study,
+                                  .objectives = config.objectives,
+                                  .max_epochs = config.max_epochs,
+                                  .budget = budget,
+                                  .sharing = ranks_per_gpu(options),
+                                  .repeats = config.repeats};
   switch (options.progress) {
     case ProgressMode::kNone:
       return nullptr;

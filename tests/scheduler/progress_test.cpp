@@ -22,8 +22,11 @@ using testing_support::FakeStudy;
 using testing_support::TempFolder;
 
 StudyMonitor::Study described(const FakeStudy& study) {
-  return {study.config.study, study.config.objectives, study.epochs,
-          parse_budget(study.budget).value()};
+  return {.name = study.config.study,
+          .objectives = study.config.objectives,
+          .max_epochs = study.epochs,
+          .budget = parse_budget(study.budget).value(),
+          .repeats = study.config.repeats};
 }
 
 std::string printed(FakeStudy& study, LinesFor lines = LinesFor::kEvents) {
@@ -67,6 +70,16 @@ TEST(ProgressLines, RefusalsComeOncePerSecondAtMost) {
   EXPECT_NE(text.find("trial 0 FAIL too_large"), std::string::npos) << text;
   EXPECT_EQ(text.find("trial 1 "), std::string::npos) << text;
   EXPECT_NE(text.find("no trial has reported a number yet"), std::string::npos) << text;
+}
+
+TEST(ProgressLines, CallNoTrialTheBestWhereRepeatsDecideIt) {
+  FakeStudy study;
+  EXPECT_NE(printed(study).find("\nbest: trial "), std::string::npos);
+  FakeStudy repeated;
+  repeated.config.repeats = 1;
+  const std::string text = printed(repeated);
+  EXPECT_EQ(text.find("\nbest: trial "), std::string::npos) << text;
+  EXPECT_NE(text.find("\nbest measured value: trial "), std::string::npos) << text;
 }
 
 // A live view whose terminal is a file, and a state with one running trial.
