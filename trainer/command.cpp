@@ -67,10 +67,7 @@ class Output {
   }
 
  private:
-  struct Pattern {
-    std::string metric;
-    std::regex expression;
-  };
+  using Pattern = std::pair<std::string, std::regex>;  // a metric, and what finds it
 
   void log(std::string_view text) {
     const std::size_t room = kMostLogged - std::min(kMostLogged, logged_);
@@ -94,10 +91,7 @@ class Output {
       const std::string text = match[1];
       const double number = std::strtod(text.c_str(), &end);
       if (end == text.c_str()) continue;
-      if (std::isfinite(number))
-        found[metric] = number;
-      else
-        found[metric] = "NaN";
+      found[metric] = std::isfinite(number) ? nlohmann::ordered_json(number) : "NaN";
     }
     if (line_.find_first_not_of(' ') != std::string::npos) last_line_ = line_;
     line_.clear();
@@ -318,18 +312,24 @@ class CommandRun {
     const auto last = std::ranges::find_if(reports, is_last);
     if (!last_ && last != reports.end()) last_ = *last;
     for (auto one = reports.begin(); one != last; ++one) {
-      if (auto end = send(*one, /*more=*/one + 1 != last)) return end;
+      const bool more = one + 1 != last && !divergence(*(one + 1));
+      if (auto end = send(*one, more)) return end;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Evaluation> divergence(const StepReport& one) const {
+    for (const auto& [name, value] : one.metrics) {
+      if (!std::isfinite(value) && weighs(config_, name))
+        return failure(Cause::kDiverged, fmt::format("{} is {} in step {}", name, value, one.step));
     }
     return std::nullopt;
   }
 
   std::optional<Evaluation> send(const StepReport& one, bool more) {
+    if (auto end = divergence(one)) return end;
     EpochReport report{.epoch = std::min(one.step, job_.candidate.recipe.epochs), .metrics = {}};
-    for (const auto& [name, value] : one.metrics) {
-      if (!std::isfinite(value) && weighs(config_, name))
-        return failure(Cause::kDiverged, fmt::format("{} is {} in step {}", name, value, one.step));
-      report.metrics.push_back({name, value});
-    }
+    for (const auto& [name, value] : one.metrics) report.metrics.push_back({name, value});
     const double now_s = system_clock().now_s();
     report.train_s = now_s - std::exchange(since_s_, now_s);
     history_.push_back(report);

@@ -74,13 +74,8 @@ Verdict MasterLink::report(const EpochReport& report, bool more) {
     group_.push_back(std::move(one));
     return Verdict::kContinue;
   }
-  return verdict_on(std::move(one), lock);
-}
-
-// Sends a report after those that are kept, and waits for its verdict.
-Verdict MasterLink::verdict_on(message::Report report, std::unique_lock<std::mutex>& lock) {
   verdict_.reset();
-  post(std::move(report));
+  post(std::move(one));
   changed_.wait(lock, [&] { return verdict_ || is_shut_down_; });
   group_.clear();
   is_stopped_ = verdict_ == Verdict::kStop;
@@ -89,12 +84,6 @@ Verdict MasterLink::verdict_on(message::Report report, std::unique_lock<std::mut
 
 void MasterLink::end(const Evaluation& evaluation, message::Ended::Trouble trouble) {
   std::unique_lock lock(mutex_);
-  if (!group_.empty()) {  // the report that was to follow these never came
-    message::Report last = std::move(group_.back());
-    group_.pop_back();
-    last.more = false;
-    verdict_on(std::move(last), lock);
-  }
   if (is_stopped_) {
     farewell_ = message::Ended{address_.worker, finished_.trial, finished_.attempt, trouble, {}};
     return socket_.wake();
@@ -250,7 +239,8 @@ void MasterLink::send_what_is_due(double now_s) {
     return;
   }
   if (const auto farewell = std::exchange(farewell_, std::nullopt)) {
-    if (current_.attempt == 0) socket_.send(encode(*farewell));
+    // Of a worker that leaves the master must hear nothing that would make it order again.
+    if (current_.attempt == 0 && !leaves_since_s_) socket_.send(encode(*farewell));
   }
   if (unanswered_ && now_s - unanswered_sent_s_ >= patience(kRepeatS)) {
     send_unanswered();

@@ -78,7 +78,6 @@ class MasterLink : public AlgorithmRecord {
   void leave_if_asked(double now_s);  // REQUIRES: mutex_ is held
   void shut_down();                   // REQUIRES: mutex_ is held
   message::Hello hello() const;
-  Verdict verdict_on(message::Report report, std::unique_lock<std::mutex>& lock);
   void post(Message message);  // sends it, again and again until it is answered
   void send_unanswered();
   void finish_current();  // REQUIRES: mutex_ is held

@@ -82,28 +82,5 @@ TEST_F(MasterLinkTest, SaysWhenATrialThatAVerdictEndedIsGone) {
   EXPECT_EQ(gone->attempt, 1);
 }
 
-TEST_F(MasterLinkTest, ReportsThatWaitForTheNextAreSentWhereTheTrialEndsInstead) {
-  ASSERT_TRUE(received<message::Hello>());
-  say(message::Setup{.config = "c", .backend = "b", .task = {}});
-  ASSERT_TRUE(link->join());
-  link->set_ready();
-  say(train(5));
-  ASSERT_EQ(link->next()->trial, 5u);
-  link->report({.epoch = 1, .metrics = {}}, /*more=*/true);
-  link->report({.epoch = 2, .metrics = {}}, /*more=*/true);
-  auto ended =
-      std::async([&] { link->end({.reason = "it broke"}, message::Ended::Trouble::kCrash); });
-  const auto first = received<message::Report>(), second = received<message::Report>();
-  ASSERT_TRUE(first && second);
-  EXPECT_EQ(first->report.epoch, 1);
-  EXPECT_TRUE(first->more);
-  EXPECT_EQ(second->report.epoch, 2);
-  EXPECT_FALSE(second->more);
-  say(message::ReportAck{5, 1, 2, Verdict::kContinue});
-  ASSERT_TRUE(received<message::Ended>());
-  say(message::EndAck{5, 1});
-  ended.get();
-}
-
 }  // namespace
 }  // namespace detol::testing_support
