@@ -33,6 +33,20 @@ class MasterLinkTest : public testing::Test {
     return train;
   }
 
+  // Gives the worker trial 5, of which it reports an epoch; returns the verdict to come.
+  std::future<Verdict> first_report() {
+    EXPECT_TRUE(received<message::Hello>());
+    say(message::Setup{.config = "c", .backend = "b", .task = {}});
+    EXPECT_TRUE(link->join());
+    link->set_ready();
+    say(train(5));
+    EXPECT_EQ(link->next()->trial, 5u);
+    auto verdict = std::async(std::launch::async,
+                              [&] { return link->report({.epoch = 1, .metrics = {}}, false); });
+    EXPECT_TRUE(received<message::Report>());
+    return verdict;
+  }
+
   TempFolder folder;
   const std::string endpoint = "ipc://" + (folder.path() / "s").string();
   Socket master = Socket::router(endpoint).value();
@@ -41,14 +55,7 @@ class MasterLinkTest : public testing::Test {
 };
 
 TEST_F(MasterLinkTest, AVerdictThatStopsATrialEndsItAndTheNextOneMayFollowAtOnce) {
-  ASSERT_TRUE(received<message::Hello>());
-  say(message::Setup{.config = "c", .backend = "b", .task = {}});
-  ASSERT_TRUE(link->join());
-  link->set_ready();
-  say(train(5));
-  ASSERT_EQ(link->next()->trial, 5u);
-  auto verdict = std::async([&] { return link->report({.epoch = 1, .metrics = {}}, false); });
-  ASSERT_TRUE(received<message::Report>());
+  auto verdict = first_report();
   say(message::ReportAck{5, 1, 1, Verdict::kStop});
   say(train(6));
   EXPECT_EQ(verdict.get(), Verdict::kStop);
@@ -65,14 +72,7 @@ TEST_F(MasterLinkTest, AVerdictThatStopsATrialEndsItAndTheNextOneMayFollowAtOnce
 
 // A program of the user has its grace after such a verdict; the master waits for its end.
 TEST_F(MasterLinkTest, SaysWhenATrialThatAVerdictEndedIsGone) {
-  ASSERT_TRUE(received<message::Hello>());
-  say(message::Setup{.config = "c", .backend = "b", .task = {}});
-  ASSERT_TRUE(link->join());
-  link->set_ready();
-  say(train(5));
-  ASSERT_EQ(link->next()->trial, 5u);
-  auto verdict = std::async([&] { return link->report({.epoch = 1, .metrics = {}}, false); });
-  ASSERT_TRUE(received<message::Report>());
+  auto verdict = first_report();
   say(message::ReportAck{5, 1, 1, Verdict::kStop});
   EXPECT_EQ(verdict.get(), Verdict::kStop);
   link->end({.reason = {}}, message::Ended::Trouble::kNone);
