@@ -194,7 +194,9 @@ class Driver {
   double epochs_to_report(double epochs) const;
   double next_work(TrialId trial) const;
   NextEpoch first_report_of(TrialId trial, double epoch_work, const Slot& slot) const;
-  bool may_others_fit(TrialId trial, const Slot& slot);
+  bool may_fit(TrialId trial, const Slot& slot);
+  void release_idle(const std::vector<Slot>& slots);
+  void hire_again();
   NextEpoch next_epoch(TrialId trial) const;
   NextEpoch next_epoch(TrialId trial, const Slot& slot) const;
   std::optional<double> device_s_of(const NextEpoch& next) const;
@@ -272,6 +274,7 @@ class Driver {
   double least_epoch_work_ = 0;              // of these; 0: unknown
   bool lacked_time_ = false;                 // in this turn a trial could not start
   int without_time_ = 0;                     // proposals in a row that wait for more budget
+  bool has_released_ = false;                // workers, as nothing had time for them
   std::map<TrialId, double> bytes_;          // foreseen of each trial, where that was asked for
   int without_memory_ = 0;                   // trials that no free worker has the memory for
   int equal_in_row_ = 0;                     // proposals in a row that wait for an equal trial

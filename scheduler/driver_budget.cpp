@@ -1,10 +1,11 @@
 // This file decides how a budget ends a study. A trial starts, and trains its next epoch, only
 // where the report of that epoch is foreseen before a limit is reached, besides the reports of the
 // epochs that others train now. A proposal without time waits, and others are tried as long
-// as the smallest network so far would have time; it starts in a later run with more budget. A
-// worker for which there is nothing is released, so that what is left of a budget in device time is
-// for the others. Where a forecast was too short, the trial is suspended at its next step when the
-// limit is reached: it becomes PRUNED with the reason `budget`, and more budget continues it there.
+// as the smallest network so far would have time; it starts when a running trial needed less than
+// was foreseen, or in a later run with more budget. A worker for which there is nothing is
+// released, so that what is left of a budget in device time is for the others. Where a forecast was
+// too short, the trial is suspended at its next step when the limit is reached: it becomes PRUNED
+// with the reason `budget`, and more budget continues it there.
 //
 //   cpu-s left 65, trials of 10 and 60 s an epoch report: 10 s fit, then 60 s do not, and that
 //   worker ends; the other trains six epochs alone
@@ -16,6 +17,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "scheduler/driver.h"
 
@@ -26,7 +28,7 @@ constexpr double kMargin = 1.05;         // of a forecast: reports are written, 
 constexpr double kRounding = 1e-9;       // of sums of work, relative
 constexpr double kSuspendPatienceS = 8;  // for workers to checkpoint at the budget's end
 constexpr double kRemindEveryS = 1;      // of the suspension
-constexpr int kMostWithoutTime = 16;     // proposals in a row that wait for more budget
+constexpr int kMostWithoutTime = 4;      // proposals in a row that wait for more budget
 constexpr double kLeastWaitS = 1e-3;     // of one turn
 constexpr double kMostWaitS = 1;
 
@@ -56,11 +58,25 @@ Driver::NextEpoch Driver::first_report_of(TrialId id, double epoch_work, const S
           .worker = slot.name};
 }
 
-// Returns whether another proposal than this may have time: if even the smallest network so far had
-// none, or too many in a row had none, the answer is no.
-bool Driver::may_others_fit(TrialId id, const Slot& slot) {
-  return ++without_time_ <= kMostWithoutTime &&
+// Returns whether a proposal may have time: if even the smallest network so far had none, or too
+// many in a row had none, the answer is no.
+bool Driver::may_fit(TrialId id, const Slot& slot) {
+  return without_time_ <= kMostWithoutTime &&
          has_time_for(first_report_of(id, least_epoch_work_, slot));
+}
+
+// Ends the free workers where nothing has time beside what runs: of a budget in device time they
+// would use up, idle, what the running trials were promised.
+void Driver::release_idle(const std::vector<Slot>& slots) {
+  const bool costs = consumption_.cpu_s || consumption_.gpu_s;
+  if (!costs || slots.empty() || closing_ || proposals_.is_at_work()) return;
+  parts_.pool.retire();
+  has_released_ = true;
+}
+
+// Starts the workers again that were released, where there is more time, or nobody is left.
+void Driver::hire_again() {
+  if (std::exchange(has_released_, false)) parts_.pool.hire();
 }
 
 // Returns what is foreseen of a trial that has been asked, until its next report, where it was

@@ -97,6 +97,7 @@ Result<void> Driver::fill_free_workers() {
   if (parts_.refits == Refits::kBeside && parts_.pool.workers() > 1) DETOL_TRY(refit());
   lacked_time_ = false;
   std::vector<Slot> slots = slots_after_commit();
+  if (slots.empty() && state_.running() == 0) hire_again();
   std::ranges::reverse(slots);  // taken from the back
   note_waiting(slots);
   DETOL_TRY(grant_wishes(slots));
@@ -108,6 +109,7 @@ Result<void> Driver::fill_free_workers() {
   }
   if (!proposals_.is_at_work()) waiting_since_s_.clear();
   if (lacked_time_ && state_.running() == 0) close_for_budget();
+  if (lacked_time_) release_idle(slots);
   if (without_memory_ > 0 && state_.running() == 0) close_for_memory(slots);
   const bool may_prepare = slots.empty() && !closing_ && state_.next_id() >= parts_.initial.size();
   if (may_prepare) proposals_.prepare(demand_of(slots, 0), trials_left());
@@ -189,6 +191,10 @@ Result<void> Driver::promote(std::vector<Slot>& slots) {
 Result<bool> Driver::ask_round(std::vector<Slot>& slots) {
   const int count = std::min(static_cast<int>(slots.size()), trials_left());
   if (count <= 0 || without_memory_ >= kMostWithoutMemory || is_nothing_new()) return false;
+  if (state_.running() > 0 && !may_fit(state_.next_id(), slots.back())) {
+    lacked_time_ = true;
+    return false;
+  }
   DETOL_TRY(refit());
   if (refitter_.is_at_work() && parts_.pool.workers() <= 1) return false;
   const std::vector<Proposal> proposals = propose(slots, count);
@@ -258,8 +264,9 @@ event::Asked Driver::asked_for(const Proposal& proposal, const Decoded& candidat
 
 // Refuses the trial, tells it the known outcome of an equal trial, lets it wait for that of a
 // running one, or starts it. If there is no time for its first report, it waits for more budget
-// where smaller networks may fit. Else nothing more starts, and the proposal is dropped: a later
-// run with more budget makes it again, as a search that had the whole budget from the beginning.
+// where smaller networks may fit, or others run, which may need less than they were promised. Else
+// nothing more starts, and the proposal is dropped: a later run with more budget makes it again, as
+// a search that had the whole budget from the beginning.
 Result<void> Driver::consider(const Proposal& proposal, std::vector<Slot>& slots) {
   const Trial& trial = proposal.trial;
   const Decoded candidate = parts_.decode(trial.genome);
@@ -302,7 +309,8 @@ Result<void> Driver::consider(const Proposal& proposal, std::vector<Slot>& slots
   const bool has_memory = slot != slots.end();
   const Slot& likely = has_memory ? *slot : slots.back();
   const bool has_time = has_time_for(first_report_of(trial.id, work, likely));
-  if (!has_time && !may_others_fit(trial.id, likely)) {
+  if (!has_time) ++without_time_;
+  if (!has_time && state_.running() == 0 && !may_fit(trial.id, likely)) {
     close_for_budget();
     return {};
   }

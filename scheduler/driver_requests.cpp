@@ -91,6 +91,7 @@ Result<void> Driver::raise_budget(const RunRequest& request) {
     consumption_ = *total;
     consumption_.trials.reset();
     without_time_ = 0;
+    hire_again();
     DETOL_TRY(record(event::StudyState{
         .state = StudyPhase::kRunning, .budget = to_text(*total), .at_s = parts_.clock.wall_s()}));
     DETOL_TRY(continue_what_the_budget_ended());

@@ -92,6 +92,9 @@ class Pool {
   // Ends the workers that are free and starts no new ones. Called again when others become free.
   virtual void retire() = 0;
 
+  // Starts workers again in place of those that retire() ended, or did not replace.
+  virtual void hire() = 0;
+
   // Returns whether the trial goes on when the run ends: neither its process nor its worker is this
   // run's.
   virtual bool outlives(TrialId) const { return false; }

@@ -123,6 +123,7 @@ class Callers final : public Pool {
   void drop(TrialId trial) override;
   void suspend() override;
   void retire() override {}
+  void hire() override {}
   bool outlives(TrialId trial) const override;
   std::vector<PoolEvent> wait(double at_most_s) override;
   void wake() override { announce(); }

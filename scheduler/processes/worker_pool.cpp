@@ -139,6 +139,8 @@ class WorkerPool final : public Pool {
     }
   }
 
+  void hire() override { registry_.hire(); }
+
   std::vector<PoolEvent> wait(double at_most_s) override {
     turn(events_.empty() ? std::min(settings_.turn_s, at_most_s) : 0);
     return std::exchange(events_, {});

@@ -87,11 +87,12 @@ class WorkerRegistry {
   // Expects the workers that had joined an earlier master of this run.
   void expect_joined();
 
-  void retire() { is_retired_ = true; }  // starts no worker any more
-  double held_s() const;                 // see Pool
-  int devices() const;                   // see Pool
-  int running() const;                   // see Pool::workers
-  double most_memory() const;            // see Pool
+  void retire() { is_retired_ = true; }  // starts no worker until hire()
+  void hire() { is_retired_ = false; }
+  double held_s() const;       // see Pool
+  int devices() const;         // see Pool
+  int running() const;         // see Pool::workers
+  double most_memory() const;  // see Pool
 
  private:
   Worker* join(const message::Hello& hello, std::vector<PoolEvent>& events);

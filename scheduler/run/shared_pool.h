@@ -26,6 +26,7 @@ class SharedPool final : public Pool {
   void drop(TrialId trial) override;
   void suspend() override;
   void retire() override { workers_.retire(); }
+  void hire() override { workers_.hire(); }
   bool outlives(TrialId trial) const override { return callers_.outlives(trial); }
   std::vector<PoolEvent> wait(double at_most_s) override;
   void wake() override { workers_.wake(); }

@@ -49,6 +49,7 @@ class MeasuredPool final : public Pool {
   void drop(TrialId trial) override { pool_.drop(trial); }
   void suspend() override { pool_.suspend(); }
   void retire() override { pool_.retire(); }
+  void hire() override { pool_.hire(); }
   std::vector<PoolEvent> wait(double at_most_s) override;
   void wake() override { pool_.wake(); }
   double held_s() override { return pool_.held_s(); }

@@ -103,7 +103,12 @@ void SimulatedPool::suspend() {
 
 void SimulatedPool::retire() {
   count_live(-static_cast<int>(free_.size()));
-  free_.clear();
+  retired_.merge(free_);
+}
+
+void SimulatedPool::hire() {
+  count_live(static_cast<int>(retired_.size()));
+  free_.merge(retired_);
 }
 
 std::vector<PoolEvent> SimulatedPool::wait(double at_most_s) {

@@ -45,6 +45,7 @@ class SimulatedPool final : public Pool {
   void drop(TrialId trial) override;
   void suspend() override;
   void retire() override;
+  void hire() override;
   std::vector<PoolEvent> wait(double at_most_s) override;
   double held_s() override;
   int devices() override { return live_ * settings_.group_size; }
@@ -98,6 +99,7 @@ class SimulatedPool final : public Pool {
   VirtualClock& clock_;
   std::vector<Worker> workers_;
   std::set<int> free_;
+  std::set<int> retired_;
   std::map<TrialId, int> worker_of_;
   std::map<TrialId, double> left_s_;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> queue_;

@@ -93,6 +93,31 @@ TEST(BudgetOfAStudy, AWorkerWithoutTimeForItsNextEpochLeavesItToTheOthers) {
   EXPECT_LE(second.driver->state().spent().device_s, 150);
 }
 
+// Trial 0 is foreseen to take as long as its first epoch did, 60 s, of which two workers would use
+// up all that is left. Its second takes 20 s: what the other worker left is then for others.
+TEST(BudgetOfAStudy, NoWorkerIsHeldIdleBesideALongEpoch) {
+  FakeStudy study(2);
+  study.epochs = 2;
+  study.pool.seconds = [](const message::Train& train, int epoch) {
+    if (train.trial == 0) return epoch == 1 ? 60 : 20;
+    return 10;
+  };
+  study.budget = "190cpu-s";
+  ASSERT_TRUE(study.run());
+  EXPECT_EQ(study.trial(0).epochs, 2);
+  ASSERT_FALSE(study.pool.retired_at.empty());
+  EXPECT_EQ(study.pool.retired_at.front(), 60);
+  const double spent_s = study.driver->state().spent().device_s;
+  EXPECT_LE(spent_s, 190);
+  EXPECT_GE(spent_s, 190 - 1.05 * 10);
+  double trained_s = 0;
+  for (TrialId id = 0; id < study.driver->state().next_id(); ++id) {
+    const int epochs = study.trial(id).epochs;
+    trained_s += id == 0 ? 80 : 10 * epochs;
+  }
+  EXPECT_NEAR(trained_s, spent_s, 1);
+}
+
 // After 60 s 45 of device time are left, and trial 0 needs 40 of them.
 TEST(BudgetOfAStudy, KeepsWhatItPromisedToALongEpoch) {
   FakeStudy study(2);

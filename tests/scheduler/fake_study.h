@@ -109,8 +109,10 @@ class FakePool final : public Pool, public TrainingModel {
   }
   void retire() override {
     is_retired = true;
+    retired_at.push_back(clock_.now);
     pool().retire();
   }
+  void hire() override { pool().hire(); }
   std::vector<PoolEvent> wait(double at_most_s) override {
     if (on_wait) on_wait();
     if (stop_at && waits++ == *stop_at) return {StopRequest{}};
@@ -153,6 +155,7 @@ class FakePool final : public Pool, public TrainingModel {
   bool hears_suspend = true;  // in mid-epoch
   std::vector<double> suspended_at;
   bool is_retired = false;
+  std::vector<double> retired_at;
 
  private:
   class Training final : public SimulatedTraining {
