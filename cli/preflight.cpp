@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/log.h"
+#include "core/table.h"
 #include "encodings/network/task.h"
 #include "scheduler/pruners/pruner.h"
 #include "search/searcher.h"
@@ -49,6 +50,19 @@ void warn_of_directions(const StudyConfig& config) {
   }
 }
 
+// Warns of a pruner that compares trials while their learning rates still rise.
+void warn_of_early_rungs(const StudyConfig& config) {
+  const PrunerRow& pruner = *find_row(pruners(), config.pruner.name);
+  if (!pruner.pauses || config.early_reports.empty()) return;
+  const double first = config.early_reports.front();
+  if (first >= config.longest_warmup) return;
+  log_warning(
+      "{}: search.pruner: '{}' judges trials after {:.2g} epochs, inside a warm-up of {:.2g}: that "
+      "tells how fast a learning rate starts, not where it ends; leave out training.early_reports, "
+      "or make schedule.warmup_epochs shorter",
+      config.pruner_at.text, config.pruner.name, first, config.longest_warmup);
+}
+
 }  // namespace
 
 Result<void> check_units(const Budget& budget, const StudyConfig& config) {
@@ -73,6 +87,7 @@ Result<Budget> check_budget(const StudyConfig& config) {
 Result<Preflight> check_study(const StudyConfig& config) {
   DETOL_TRY(check_search(config));
   warn_of_directions(config);
+  warn_of_early_rungs(config);
   DETOL_ASSIGN(Budget budget, check_budget(config));
   auto data = inspect_study(config);
   if (!data) return at(config.data_path_at, data.error());

@@ -227,7 +227,9 @@ class StudyLoader {
     DETOL_TRY(suits_task(tree_, source_, study_.data));
     DETOL_ASSIGN(Implied implied, implied_choices(file.at("architecture")));
     DETOL_TRY(read_space(reader, file, std::move(implied)));
-    study_.max_epochs = most_epochs(file);
+    study_.max_epochs = static_cast<int>(greatest(file.at("training").at("epochs")));
+    const json::json_pointer warmup("/schedule/warmup_epochs");
+    study_.longest_warmup = greatest(file.at("training").value(warmup, json(0)));
     study_.deterministic = file.at("training").value("deterministic", true);
     if (file.at("training").contains("keep"))
       study_.keep = file["training"]["keep"] == "best" ? Keep::kBest : Keep::kLast;
@@ -310,15 +312,18 @@ class StudyLoader {
     return plain_value(entry.value);
   }
 
-  int most_epochs(const json& file) const {
-    const json& epochs = file.at("training").at("epochs");
-    if (epochs.is_number()) return epochs.get<int>();
-    const auto index = study_.space.index_of(epochs.at("$").get<std::string>());
+  // Returns the largest number that a setting can take.
+  double greatest(const json& setting) const {
+    if (setting.is_number()) return setting.get<double>();
+    const auto index = study_.space.index_of(setting.at("$").get<std::string>());
     const Domain& domain = study_.space.domains()[*index];
     double most = domain.high;
-    for (const Value& choice : domain.choices)
-      most = std::max(most, static_cast<double>(std::get<std::int64_t>(choice)));
-    return static_cast<int>(most);
+    for (const Value& choice : domain.choices) {
+      const auto* whole = std::get_if<std::int64_t>(&choice);
+      most =
+          std::max(most, whole != nullptr ? static_cast<double>(*whole) : std::get<double>(choice));
+    }
+    return most;
   }
 
   Place place_of(std::initializer_list<std::string_view> path) const {

@@ -139,6 +139,7 @@ class StudyConfig {
   Constraints constraints;
   Space space;
   int max_epochs = 1;         // the largest value training.epochs can take
+  double longest_warmup = 0;  // the largest value training.schedule.warmup_epochs can take
   bool deterministic = true;  // training.deterministic
   // training.keep; nullopt: not said, which is the last epoch in a study that was begun so, and the
   // best in a new one (for_new_study).

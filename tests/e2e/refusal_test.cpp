@@ -160,6 +160,26 @@ TEST(Refusal, IsNoneOfAMetricInTheWrongDirectionButThatIsSaid) {
   EXPECT_EQ(study.detol({"validate", "--space", "tiny.yaml"}).err, "");
 }
 
+TEST(Refusal, IsNoneOfRungsInsideTheWarmUpButThatIsSaid) {
+  const TinyStudy study;
+  const auto errors_with = [&](const std::string& training) {
+    write_bytes(study.path() / "tiny.yaml",
+                replaced(kTinySpace, "schedule: {name: cosine}", training));
+    const Ran ran = study.detol({"validate", "--space", "tiny.yaml"});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return ran.err;
+  };
+  const std::string early = ", early_reports: [9, 3]";
+  const std::string said =
+      errors_with("schedule: {name: cosine, warmup_epochs: {type: int, low: 0, high: 1}}" + early);
+  EXPECT_NE(said.find("tiny.yaml:22:40: search.pruner: 'asha' judges trials after 0.11 epochs, "
+                      "inside a warm-up of 1"),
+            std::string::npos)
+      << said;
+  EXPECT_EQ(errors_with("schedule: {name: cosine}" + early), "");
+  EXPECT_EQ(errors_with("schedule: {name: cosine, warmup_epochs: 1}"), "");
+}
+
 TEST(Refusal, OfATotalBudgetBelowWhatIsUsed) {
   const TinyStudy study;
   auto words = study.search_words();

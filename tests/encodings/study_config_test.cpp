@@ -204,6 +204,7 @@ training:
 objectives: [{metric: val_loss, direction: minimize}]
 )");
   EXPECT_EQ(study.max_epochs, 12);
+  EXPECT_EQ(study.longest_warmup, 2);
   Rng rng(1);
   const Recipe recipe = study.candidate(study.space.sample(rng), kFashion)->recipe;
   EXPECT_EQ(recipe.optimizer, "adamw");
