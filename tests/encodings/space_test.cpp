@@ -7,6 +7,7 @@
 #include <map>
 #include <numbers>
 #include <set>
+#include <stdexcept>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -144,6 +145,36 @@ Space conditional_space() {
       .add_int("depth", 1, 4)
       .build()
       .value();
+}
+
+TEST(Genome, ANameThatIsNotThereIsNeverAValue) {
+  const Space space = SpaceBuilder()
+                          .add_categorical("opt", {"sgd", "adam"})
+                          .add_float("momentum", 0.5, 0.99, {.when = {"opt", {"sgd"}}})
+                          .add_categorical("kind", {"a"}, {.when = {"opt", {"sgd"}}})
+                          .build()
+                          .value();
+  const std::vector<std::pair<std::string, Value>> adam = {{"opt", std::string("adam")}};
+  const Genome genome = space.genome(adam).value();
+  const auto refusal = [](const auto& read) -> std::string {
+    try {
+      read();
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_EQ(refusal([&] { (void)genome.number("momntum"); }),
+            "unknown parameter 'momntum'; did you mean 'momentum'? known: opt, momentum, kind");
+  EXPECT_NE(refusal([&] { (void)genome.value("optt"); }), "none");
+  EXPECT_NE(refusal([&] { (void)Genome().number("opt"); }), "none");
+  EXPECT_EQ(refusal([&] { (void)genome.number("opt"); }),
+            "parameter 'opt' is adam, which is not a number");
+  EXPECT_EQ(refusal([&] { (void)genome.flag("opt"); }),
+            "parameter 'opt' is adam, which is not true or false");
+  EXPECT_EQ(refusal([&] { (void)genome.text("kind"); }),
+            "parameter 'kind' is not active in this candidate; ask is_active() first");
+  EXPECT_TRUE(std::isnan(genome.number("momentum"))) << "it is not active";
 }
 
 TEST(Space, CountsConditionalGenomes) {
