@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <cmath>
 #include <exception>
 #include <future>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 
+#include "core/log.h"
+#include "core/table.h"
 #include "scheduler/asking/simulated_time.h"
 #include "scheduler/asking/space_text.h"
 #include "scheduler/asking/study_service.h"
@@ -32,14 +36,17 @@ struct Study::Parts {
   std::unique_ptr<StudyService> service;
   std::string caller = this_caller();
 
-  std::mutex mutex;  // of these two
+  std::mutex mutex;  // of these three
   std::optional<Error> error;
   std::string why;                    // optimize() has ended
+  std::string last_failure;           // of a function; empty: none has failed
   std::atomic<bool> is_over = false;  // the threads of optimize() take no more trials
+  std::atomic<std::size_t> evaluated = 0;
 
   Callers& callers() { return service->callers(); }
   Result<std::vector<Metric>> metrics(const Values& values) const;
   void fail_with(const Error& failure);
+  Told::Failure failed(TrialId trial, std::string reason);
   Result<AskAnswer> ask(Ask request);
 };
 
@@ -60,6 +67,14 @@ void Study::Parts::fail_with(const Error& failure) {
   is_over = true;
 }
 
+// Says that a function failed its trial: else nobody sees why until all are done.
+Told::Failure Study::Parts::failed(TrialId trial, std::string reason) {
+  log_warning("trial {} failed: {}", trial, reason);
+  const std::lock_guard lock(mutex);
+  last_failure = reason;
+  return {Cause::kCrashed, std::move(reason)};
+}
+
 Result<AskAnswer> Study::Parts::ask(Ask request) {
   request.caller = caller;
   return answer_of<AskAnswer>(
@@ -71,6 +86,8 @@ Study::Study(Study&&) noexcept = default;
 Study::~Study() = default;
 
 Result<std::vector<AskedTrial>> Study::ask(int count) {
+  if (count < 1)
+    return fail(ErrorCode::kUsage, fmt::format("{} trials cannot be asked for", count));
   DETOL_ASSIGN(AskAnswer got, parts_->ask({.count = count}));
   if (got.trials.empty() && !got.none.empty()) return fail(ErrorCode::kEmpty, got.none);
   return std::move(got.trials);
@@ -84,6 +101,7 @@ Result<AskedTrial> Study::ask_for(const std::vector<std::pair<std::string, Value
 }
 
 Result<bool> Study::report(const AskedTrial& trial, int step, const Values& values) {
+  if (step < 0) return fail(ErrorCode::kUsage, fmt::format("step {} is below 0", step));
   DETOL_ASSIGN(auto metrics, parts_->metrics(values));
   return answer_of<bool>(*parts_->service, [&](auto answer) {
     parts_->callers().report({.trial = trial.trial,
@@ -156,8 +174,11 @@ void Study::evaluate(int thread, const Function& function) {
       if (!metrics) return parts_->fail_with(metrics.error());
       told.outcome = *std::move(metrics);
     } catch (const std::exception& error) {
-      told.outcome = Told::Failure{Cause::kCrashed, error.what()};
+      told.outcome = parts_->failed(told.trial, error.what());
+    } catch (...) {
+      told.outcome = parts_->failed(told.trial, "it threw what is not a std::exception");
     }
+    ++parts_->evaluated;
     parts_->callers().tell(std::move(told), [this](const Result<TrialState>& state) {
       if (!state) parts_->fail_with(state.error());
     });
@@ -184,6 +205,14 @@ Result<std::string> Study::optimize(const Function& function, const OptimizeOpti
   return parts_->why;
 }
 
+std::int64_t TrialContext::integer(std::string_view name) const {
+  const double value = number(name);
+  const auto whole = static_cast<std::int64_t>(std::isfinite(value) ? value : 0);
+  if (static_cast<double>(whole) == value) return whole;
+  throw std::invalid_argument(
+      fmt::format("parameter {} is {}, which is not a whole number", in_quotes(name), value));
+}
+
 bool TrialContext::report(int step, const Values& values) {
   if (should_stop_) return true;
   const Result<bool> ended = study_.report(trial_, step, values);
@@ -208,7 +237,10 @@ Result<Study> open_study(const Space& space, const StudyOptions& options) {
   if (options.simulates_time) parts->time = std::make_unique<SimulatedTime>();
   DETOL_ASSIGN(parts->service, StudyService::open(config, {.storage = options.storage,
                                                            .budget = options.budget,
+                                                           .retry_failed = options.retry_failed,
                                                            .clock = parts->time.get()}));
+  const std::size_t ended = parts->service->ended_before();
+  if (ended > 0) log_info("study {} goes on: {} trials of earlier runs count", options.name, ended);
   return Study(std::move(parts));
 }
 
@@ -218,8 +250,13 @@ Result<BestTrial> optimize(const Space& space, const Function& function,
   DETOL_TRY(study.optimize(function, how));
   DETOL_ASSIGN(const auto best, study.best());
   DETOL_TRY(study.close());
-  if (!best) return fail(ErrorCode::kEmpty, "no trial has a value");
-  return *best;
+  if (study.parts_->evaluated == 0)
+    log_info("study {} was complete: nothing was evaluated; a larger budget goes on with it",
+             study.name());
+  if (best) return *best;
+  const std::string& why = study.parts_->last_failure;
+  return fail(ErrorCode::kEmpty,
+              "no trial has a value" + (why.empty() ? "" : "; the last failed: " + why));
 }
 
 }  // namespace detol::inline scheduler

@@ -42,6 +42,7 @@ struct StudyOptions {
   std::uint64_t seed = 0;
   // Begin with what studies of the same database with the same choices learned.
   bool warm_start = true;
+  bool retry_failed = true;  // trials that failed in earlier runs are given out again
   // Time passes by TrialContext::spend() alone: for tests of a program that searches.
   bool simulates_time = false;
   std::vector<std::vector<std::pair<std::string, Value>>> initial_trials = {};
@@ -67,8 +68,11 @@ class Study;
 // TrialContext: a trial as the function of optimize() sees it. Used by the function's thread alone.
 class TrialContext {
  public:
-  // The trial's choices; REQUIRES: the choice exists, is active and has that type (Genome).
+  // The trial's choices. An unknown name, or one of another type, throws std::invalid_argument,
+  // which fails the trial with that sentence. Of a choice that is not active number() is NaN, and
+  // the others throw.
   double number(std::string_view name) const { return trial_.genome.number(name); }
+  std::int64_t integer(std::string_view name) const;  // of whole numbers
   std::string text(std::string_view name) const { return trial_.genome.text(name); }
   bool flag(std::string_view name) const { return trial_.genome.flag(name); }
   bool is_active(std::string_view name) const { return trial_.genome.is_active(name); }
@@ -105,7 +109,8 @@ class TrialContext {
   bool should_stop_ = false;
 };
 
-// Returns what a candidate is worth. An exception, or a value that is not finite, fails the trial.
+// Returns what a candidate is worth. An exception, or a value that is not finite, fails the trial,
+// which is said on stderr.
 using Function = std::function<Values(TrialContext&)>;
 
 struct OptimizeOptions {
@@ -121,14 +126,15 @@ class Study {
 
   // Returns up to `count` trials to evaluate: those that an earlier run left first. Fewer: the
   // searcher needs outcomes of these first. Durable when it returns. Errors: kEmpty once the budget
-  // is used up, with the reason; kStorage.
+  // is used up, with the reason; kUsage if `count` is below 1; kStorage.
   Result<std::vector<AskedTrial>> ask(int count = 1);
 
   // Returns a trial of this candidate.
   Result<AskedTrial> ask_for(const std::vector<std::pair<std::string, Value>>& candidate);
 
-  // Records the values after a step; returns whether the trial has ended thereby. Durable when it
-  // returns. Errors: kUsage if the trial is not the caller's; kStorage.
+  // Records the values after a step, or after the one behind the last with a step of 0; returns
+  // whether the trial has ended thereby. Durable when it returns. Errors: kUsage if the trial is
+  // not the caller's, or the step is below 0; kStorage.
   Result<bool> report(const AskedTrial& trial, int step, const Values& values);
 
   // Records what a trial is worth, or that it failed. Durable when it returns; nothing changes
@@ -152,6 +158,8 @@ class Study {
  private:
   friend class TrialContext;
   friend Result<Study> open_study(const Space& space, const StudyOptions& options);
+  friend Result<BestTrial> optimize(const Space& space, const Function& function,
+                                    const StudyOptions& options, const OptimizeOptions& how);
   struct Parts;
   explicit Study(std::unique_ptr<Parts> parts);
   void evaluate(int thread, const Function& function);
@@ -164,7 +172,8 @@ class Study {
 Result<Study> open_study(const Space& space, const StudyOptions& options);
 
 // Opens the study, evaluates the function until the budget is used up and closes it. Returns the
-// best trial. Errors: as open_study() and Study::optimize(); kEmpty: no trial has a value.
+// best trial. Errors: as open_study() and Study::optimize(); kEmpty: no trial has a value, with the
+// reason of the last that failed.
 Result<BestTrial> optimize(const Space& space, const Function& function,
                            const StudyOptions& options, const OptimizeOptions& how = {});
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -101,6 +102,7 @@ struct StudyService::Parts {
   std::mutex turning;                       // of the driver, and of the next two
   Result<std::string> end = std::string();  // how the run has ended
   double wait_s = 0;                        // until the next turn
+  std::size_t ended_before = 0;             // trials, when the study was opened
 
   Result<void> open_ledger(const StudyServiceSettings& settings);
   Result<void> make_driver(const StudyServiceSettings& settings);
@@ -160,11 +162,15 @@ Result<void> StudyService::Parts::make_driver(const StudyServiceSettings& settin
       .network_fact = [this](const Candidate& candidate) { return networks.describe(candidate); },
       .refits = is_simulated ? Refits::kAtOnce : Refits::kBeside,
       .asks = {.asks = is_simulated ? Asks::kAtOnce : Asks::kBeside,
-               .fallback = is_simulated ? nullptr : fallback.get()}});
+               .fallback = is_simulated ? nullptr : fallback.get()},
+      .retry_failed = settings.retry_failed});
   DETOL_TRY(driver->replay(events));
   callers->attach(driver->state(), events, settings.own);
   events = {};
-  return driver->begin();
+  DETOL_TRY(driver->begin());
+  ended_before = static_cast<std::size_t>(
+      std::ranges::count_if(driver->state().trials(), &TrialRecord::is_over));
+  return {};
 }
 
 // Makes a turn of the driver. Returns false once the study has failed or is closed; calls are then
@@ -253,6 +259,10 @@ Callers& StudyService::callers() {
 
 const StudyConfig& StudyService::config() const {
   return parts_->config;
+}
+
+std::size_t StudyService::ended_before() const {
+  return parts_->ended_before;
 }
 
 Result<std::string> StudyService::close() {

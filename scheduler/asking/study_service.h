@@ -25,6 +25,7 @@ struct StudyServiceSettings {
   IfExists if_exists = IfExists::kResume;  // what if there is a study of the config's name
   bool must_exist = false;                 // then the config is the study's own
   std::vector<TrialId> own = {};           // trials that this process has from an earlier run
+  bool retry_failed = false;               // trials that failed in earlier runs are given out again
   Clock* clock = nullptr;  // null: the machine's; else fits and asks take no time, and no thread of
                            // its own serves the study
   double patience_s = 10;  // for another process to let go of the study
@@ -51,6 +52,10 @@ class StudyService {
   void look();
 
   const StudyConfig& config() const;
+
+  // Returns how many trials had ended when the study was opened; those that are given out again
+  // had not.
+  std::size_t ended_before() const;
 
   // Closes the study now. Returns a sentence that says where it stands. Errors: of the storage.
   Result<std::string> close();

@@ -153,6 +153,71 @@ TEST_F(Asking, AFunctionThatThrowsOrReturnsNoNumberFailsItsTrialAlone) {
   }
 }
 
+TEST_F(Asking, AFunctionThatNamesNoParameterFailsItsTrialsAndSaysWhy) {
+  const auto error_of = [&](const std::string& study, const Function& function) {
+    StudyOptions with = options("3trials");
+    with.name = study;
+    const auto best = optimize(small_space(), function, with, {.threads = 1});
+    return best ? "it has a value" : best.error().message;
+  };
+  EXPECT_EQ(error_of("misspelt", [](TrialContext& trial) { return trial.number("momntum"); }),
+            "no trial has a value; the last failed: unknown parameter 'momntum'; did you mean "
+            "'momentum'? known: x, opt, momentum");
+  EXPECT_EQ(error_of("text", [](TrialContext& trial) { return Values(trial.flag("x") ? 1 : 0); })
+                .find("no trial has a value; the last failed: parameter 'x' is "),
+            0u);
+  EXPECT_NE(error_of("whole", [](TrialContext& trial) { return double(trial.integer("x")); })
+                .find("which is not a whole number"),
+            std::string::npos);
+}
+
+TEST_F(Asking, AFunctionThatThrowsWhatIsNoExceptionFailsItsTrialAlone) {
+  const auto best = optimize(small_space(),
+                             [](TrialContext& trial) -> Values {
+                               if (trial.id() == 0) throw 42;
+                               return 1;
+                             },
+                             options("3trials"), {.threads = 1});
+  ASSERT_TRUE(best) << best.error().message;
+  EXPECT_EQ(best->trial, 1u);
+}
+
+TEST_F(Asking, AParameterOfWholeNumbersIsReadAsOne) {
+  const Space space =
+      SpaceBuilder().add_int("layers", 3, 3).add_numbers("batch", {32}).build().value();
+  const auto best =
+      optimize(space,
+               [](TrialContext& trial) {
+                 return static_cast<double>(100 * trial.integer("layers") + trial.integer("batch"));
+               },
+               options("1trials"), {.threads = 1});
+  ASSERT_TRUE(best) << best.error().message;
+  EXPECT_EQ(best->values.front(), 332);
+}
+
+TEST_F(Asking, TrialsThatFailedInAnEarlierRunAreGivenOutAgain) {
+  int calls = 0;
+  const auto run = [&](bool fails, bool retries) {
+    StudyOptions with = options("5trials");
+    with.retry_failed = retries;
+    return optimize(small_space(),
+                    [&, fails](TrialContext& trial) -> Values {
+                      ++calls;
+                      if (fails) throw std::runtime_error("a typo");
+                      return loss_of(trial.genome());
+                    },
+                    with, {.threads = 1});
+  };
+  EXPECT_EQ(run(true, true).error().message, "no trial has a value; the last failed: a typo");
+  EXPECT_EQ(calls, 5);
+  EXPECT_FALSE(run(false, false));
+  EXPECT_EQ(calls, 5) << "nothing is left of the budget";
+  EXPECT_TRUE(run(false, true));
+  EXPECT_EQ(calls, 10);
+  EXPECT_TRUE(run(false, true));
+  EXPECT_EQ(calls, 10) << "all have a value";
+}
+
 TEST_F(Asking, ThePrunerStopsAFunctionThatReports) {
   StudyOptions with = options("40trials");
   with.pruner = "asha";
@@ -226,6 +291,8 @@ TEST_F(Asking, RefusesWhatTheCallerCannotMean) {
   Study study = open(options());
   const AskedTrial trial = study.ask().value().front();
   EXPECT_EQ(study.tell(trial, Values{1, 2}).error().code, ErrorCode::kUsage);
+  EXPECT_EQ(study.report(trial, -1, 1).error().message, "step -1 is below 0");
+  EXPECT_EQ(study.ask(0).error().message, "0 trials cannot be asked for");
   AskedTrial other = trial;
   other.trial = 99;
   EXPECT_EQ(study.tell(other, 1).error().message, "study mine has no trial 99");
