@@ -33,12 +33,16 @@ Result<AskSessionSettings> session_from(const Arguments& arguments, bool serves)
   AskSessionSettings settings{.storage = arguments.globals.storage,
                               .study = arguments.text("STUDY"),
                               .budget = arguments.text("budget"),
-                              .serves = serves};
+                              .serves = serves,
+                              .if_exists = if_exists_from(arguments, "resume"),
+                              .retry_failed = arguments.has("retry-failed")};
   if (has_space(arguments)) {
     const std::string name = settings.study.empty() ? "study" : settings.study;
     DETOL_ASSIGN(settings.config, config_from_flags(arguments, {}, name));
     if (settings.study.empty()) settings.study = settings.config->study;
     settings.config->study = settings.study;
+  } else if (settings.if_exists != IfExists::kResume) {
+    return fail(ErrorCode::kUsage, "a study is begun by its space: add --space or --param");
   } else if (settings.study.empty()) {
     return fail(ErrorCode::kUsage, "name the study, or describe its space with --space or --param");
   }
@@ -173,6 +177,12 @@ Command ask_command() {
             "else no limit"},
            {"--algorithm", "NAME", "the search algorithm; default: that of the space file"},
            {"--pruner", "NAME", "early stopping of weak trials; default: that of the space file"},
+           {"--if-exists",
+            "WHAT",
+            "what to do when that study exists; default: resume",
+            Option::kOptional,
+            {"fail", "resume", "new"}},
+           {"--retry-failed", "", "give out trials again that crashed or timed out"},
            {"--seed", "S",
             "the seed of every random choice; default: that of the space file, else 0"},
            {"--set", "KEY=VALUE", "change a key of the space file", Option::kRepeated}}),

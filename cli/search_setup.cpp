@@ -18,13 +18,14 @@
 #include "search/searcher.h"
 
 namespace detol::inline cli {
-namespace {
 
-IfExists if_exists_from(const Arguments& arguments) {
-  const std::string word = arguments.text("if-exists", "fail");
+IfExists if_exists_from(const Arguments& arguments, const std::string& otherwise) {
+  const std::string word = arguments.text("if-exists", otherwise);
   if (word == "resume") return IfExists::kResume;
   return word == "new" ? IfExists::kNew : IfExists::kFail;
 }
+
+namespace {
 
 // Returns the backend of the study that is resumed; empty: it is new, or was never run.
 std::string previous_backend(const RunOptions& options) {
@@ -92,7 +93,7 @@ Result<SearchSetup> set_up(const Arguments& arguments,
   RunOptions& options = setup.options;
   DETOL_ASSIGN(options, run_options_from(arguments));
   DETOL_ASSIGN(options.config, read());
-  options.if_exists = if_exists_from(arguments);
+  options.if_exists = if_exists_from(arguments, "fail");
   DETOL_TRY(take_budget(arguments, options));
   if (options.if_exists != IfExists::kResume) DETOL_TRY(check_new_name(options.config.study));
   DETOL_TRY(check_target(options));

@@ -24,6 +24,9 @@ struct SearchSetup {
 std::vector<Option> with_study_options(std::vector<Option> own);
 std::string search_notes();
 
+// Returns what --if-exists says; `otherwise` where it is not given.
+IfExists if_exists_from(const Arguments& arguments, const std::string& otherwise);
+
 // Reads the arguments of `detol search`, checks the study and chooses the device. Errors: kUsage
 // and kInput, in the words of the command line; kSetup where the device cannot be had.
 Result<SearchSetup> set_up_search(const Arguments& arguments);

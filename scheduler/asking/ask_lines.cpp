@@ -291,9 +291,13 @@ class Call {
       if (!state) return answer(text_of(error_of(state.error())));
       Json objectives = Json::array();
       for (const Objective& one : config.objectives) objectives.push_back(one.metric);
+      const auto& trials = (*state)->trials();
       answer(text_of({{"study", config.study},
                       {"objectives", std::move(objectives)},
-                      {"trials", (*state)->trials().size()}}));
+                      {"trials", trials.size()},
+                      {"finished", std::ranges::count_if(trials, &TrialRecord::is_over)},
+                      {"steps", config.external ? config.external->steps : 0},
+                      {"version", DETOL_VERSION}}));
     });
     return {};
   }

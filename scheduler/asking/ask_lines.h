@@ -17,7 +17,8 @@
 //   together
 //   {"have": [0, 3]}                          {}: the caller's other trials wait for whoever asks
 //   {"best": true}                            {"best": {"trial": 3, "params": P, "values": {...}}}
-//   {"study": true}                           {"study": NAME, "objectives": [...], "trials": 5}
+//   {"study": true}                           {"study": NAME, "objectives": [...], "trials": 5,
+//                                              "finished": 4, "steps": 30, "version": "1.2.3"}
 //
 // V is {"loss": 0.3}, 0.3 where there is one objective, or a list in the order of the objectives;
 // "NaN" is a number that fails the trial. "attempt" may stand beside "report" and "tell". Where

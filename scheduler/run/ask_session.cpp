@@ -162,8 +162,10 @@ Result<std::unique_ptr<AskSession>> AskSession::open(AskSessionSettings settings
 // within kRestartS: until then its study is not taken from it.
 Result<std::unique_ptr<AskSession::Gate>> AskSession::open_gate() {
   const double began_s = system_clock().now_s();
+  const bool resumes = settings_.if_exists == IfExists::kResume;
   for (;; std::this_thread::sleep_for(kTryAgain)) {
-    if (const auto master = master_now(join_file_)) {
+    const auto master = resumes ? master_now(join_file_) : std::nullopt;
+    if (master) {
       DETOL_ASSIGN(const auto record, find_begun(settings_));
       DETOL_TRY(has_the_space_of(record, settings_));
       DETOL_ASSIGN(CallClient client, CallClient::connect(*master));
@@ -175,15 +177,19 @@ Result<std::unique_ptr<AskSession::Gate>> AskSession::open_gate() {
     }
     const double waited_s = system_clock().now_s() - began_s;
     const auto other = read_rendezvous(join_file_);
-    if (other && other->comes_back && waited_s < kRestartS) continue;
+    if (resumes && other && other->comes_back && waited_s < kRestartS) continue;
     auto gate = open_here();
     if (gate || waited_s >= settings_.patience_s) return gate;
-    if (!may_be_opened_soon(gate.error(), settings_.config.has_value())) return gate;
+    const bool may_begin = settings_.config && settings_.if_exists != IfExists::kFail;
+    if (!may_be_opened_soon(gate.error(), may_begin)) return gate;
   }
 }
 
 Result<std::unique_ptr<AskSession::Gate>> AskSession::open_here() {
-  DETOL_ASSIGN(const auto record, find_begun(settings_));
+  std::optional<StudyRecord> record;
+  if (settings_.if_exists == IfExists::kResume) {
+    DETOL_ASSIGN(record, find_begun(settings_));
+  }
   StudyConfig config;
   if (record && settings_.config) {
     DETOL_ASSIGN(config, for_begun_study(*settings_.config, record->config));
@@ -195,15 +201,27 @@ Result<std::unique_ptr<AskSession::Gate>> AskSession::open_here() {
   config.study = settings_.study;
   DETOL_ASSIGN(auto service, StudyService::open(config, {.storage = settings_.storage,
                                                          .budget = settings_.budget,
+                                                         .if_exists = settings_.if_exists,
                                                          .must_exist = record.has_value(),
                                                          .own = trials_of(have_),
+                                                         .retry_failed = settings_.retry_failed,
                                                          .patience_s = 0}));
+  take_name(service->config().study);
   auto gate = std::make_unique<Local>(std::move(service), caller_);
   std::error_code ignored;
   fs::remove(join_file_, ignored);  // of a process that was killed
   if (settings_.serves) DETOL_TRY(gate->serve(join_file_));
   settings_.budget.clear();  // `+2h` counts once
+  settings_.retry_failed = false;
+  settings_.if_exists = IfExists::kResume;
   return gate;
+}
+
+// Takes the name that the study got: one that another study had is numbered.
+void AskSession::take_name(const std::string& study) {
+  settings_.study = study;
+  if (settings_.config) settings_.config->study = study;
+  join_file_ = artefact_folder(settings_.storage, study) / kJoinFile;
 }
 
 Result<std::string> AskSession::call(const std::string& line) {

@@ -15,6 +15,7 @@
 #include "core/result.h"
 #include "encodings/space/trial.h"
 #include "encodings/study/study_config.h"
+#include "scheduler/study_opening.h"
 
 namespace detol::inline scheduler {
 
@@ -26,7 +27,9 @@ struct AskSessionSettings {
   // Its trials are this process's, and wait for others once it is gone; else they wait for their
   // values. While it has the study open, other processes call this one.
   bool serves = false;
-  double patience_s = 30;  // for a process that has the study and takes no calls
+  IfExists if_exists = IfExists::kResume;  // what if there is a study of the name, and a config
+  bool retry_failed = false;  // of a study that this process opens: as StudyServiceSettings
+  double patience_s = 30;     // for a process that has the study and takes no calls
 };
 
 class AskSession {
@@ -51,11 +54,12 @@ class AskSession {
   explicit AskSession(AskSessionSettings settings);
   Result<std::unique_ptr<Gate>> open_gate();
   Result<std::unique_ptr<Gate>> open_here();
+  void take_name(const std::string& study);
   void learn(const std::string& line, const std::string& answer);
 
   AskSessionSettings settings_;
-  const std::string caller_;  // for the ledger (callers.h)
-  std::filesystem::path join_file_;
+  const std::string caller_;         // for the ledger (callers.h)
+  std::filesystem::path join_file_;  // says where the process is that runs the study
   std::map<TrialId, int> have_;  // trials that this session was given and has not told: attempts
   std::unique_ptr<Gate> gate_;
 };

@@ -165,6 +165,20 @@ TEST_F(AskLines, WhatIsNoCallIsAnErrorAndChangesNothing) {
   EXPECT_EQ(ask(R"({"study": true})").at("trials"), 0);
 }
 
+TEST_F(AskLines, AStudySaysHowManyOfItsTrialsHaveEnded) {
+  ask(R"({"ask": 3})");
+  ask(R"({"tell": 0, "values": 1})");
+  ask(R"({"tell": 1, "failed": "no luck"})");
+  json study = ask(R"({"study": true})");
+  EXPECT_FALSE(study.at("version").get<std::string>().empty());
+  study.erase("version");
+  EXPECT_EQ(study, json({{"study", "s"},
+                         {"objectives", {"loss"}},
+                         {"trials", 3},
+                         {"finished", 2},
+                         {"steps", 0}}));
+}
+
 TEST_F(AskLines, AskingForNoneOrForTooManyIsAnswered) {
   EXPECT_EQ(ask(R"({"ask": 0})").at("trials"), json::array());
   open({}, "3trials");
