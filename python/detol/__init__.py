@@ -1,6 +1,6 @@
 """Searches from Python, and programs that `detol tune` runs.
 
-A search for a function; run again, it goes on where it was:
+A search for a function; with name="mine" a later call goes on where it was:
 
     import detol
 
@@ -18,11 +18,13 @@ A program that `detol tune` runs:
 Only the standard library is needed. docs/python.md has more.
 """
 
+from detol._asked import AskedTrial, Best, Pruned
 from detol._client import DetolError
 from detol._space import Bool, Choice, Domain, Float, Int
-from detol._study import (AskedTrial, Best, NoMoreTrials, Pruned, Study, maximize, minimize,
-                          open_study)
+from detol._study import (NoMoreTrials, Study, delete_study, maximize, minimize, open_study)
 from detol._trial import Trial, trial
+from detol._version import __version__
 
 __all__ = ["AskedTrial", "Best", "Bool", "Choice", "DetolError", "Domain", "Float", "Int",
-           "NoMoreTrials", "Pruned", "Study", "Trial", "maximize", "minimize", "open_study", "trial"]
+           "NoMoreTrials", "Pruned", "Study", "Trial", "__version__", "delete_study", "maximize",
+           "minimize", "open_study", "trial"]

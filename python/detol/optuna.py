@@ -24,7 +24,8 @@ from optuna.trial import FrozenTrial, TrialState
 
 from detol._client import DetolError, plain
 from detol._space import Choice, Domain, Float, Int
-from detol._study import AskedTrial, Study, open_study
+from detol._asked import AskedTrial
+from detol._study import Study, open_study
 
 
 def _domain_of(distribution: BaseDistribution) -> Domain:
@@ -138,7 +139,7 @@ class DetolSampler(optuna.samplers.BaseSampler):
         self._study = open_study(f"{study.study_name}-{os.getpid()}-{id(self)}-{self._begun}"[-100:],
                                  {name: _domain_of(one) for name, one in space.items()},
                                  storage=self._storage, objectives=objectives,
-                                 algorithm=self._algorithm, seed=seed, warm_start=False)
+                                 algorithm=self._algorithm, seed=seed, quiet=True)
 
     # Tells detol of ended trials that it did not propose.
     def _tell_others(self, study: optuna.Study) -> None:

@@ -26,6 +26,7 @@ class StudyTest(unittest.TestCase):
 
     def open(self, **options):
         options.setdefault("algorithm", "random")
+        options.setdefault("quiet", True)
         study = detol.open_study("s", self.space, storage=self.storage, **options)
         self.addCleanup(study.close)
         return study
@@ -55,8 +56,8 @@ class StudyTest(unittest.TestCase):
             return (trial["x"] - 1) ** 2
 
         space = {"x": detol.Float(-5, 5)}
-        detol.minimize(f, space, 20, storage=self.storage, algorithm="gp")
-        best = detol.minimize(f, space, 30, storage=self.storage, algorithm="gp")
+        detol.minimize(f, space, 20, name="s", storage=self.storage, algorithm="gp")
+        best = detol.minimize(f, space, 30, name="s", storage=self.storage, algorithm="gp")
         self.assertEqual(calls, list(range(30)))
         self.assertLess(best.value, 0.01)
         self.assertAlmostEqual(best.params["x"], 1, delta=0.1)
@@ -103,7 +104,7 @@ class StudyTest(unittest.TestCase):
                 raise detol.Pruned()
             return trial["x"]
 
-        self.open(trials=5).optimize(f)
+        self.open(trials=5).optimize(f, catch=ValueError)
         self.assertEqual(self.states(), {0: "COMPLETE", 1: "FAIL", 2: "PRUNED", 3: "COMPLETE",
                                          4: "COMPLETE"})
 
@@ -116,7 +117,7 @@ class StudyTest(unittest.TestCase):
                 raise detol.Pruned()  # before it has reported
             return value
 
-        self.open(trials=4).optimize(function)
+        self.open(trials=4).optimize(function, catch=TypeError)
         self.assertEqual(self.states(), {0: "COMPLETE", 1: "FAIL", 2: "FAIL", 3: "COMPLETE"})
 
     def test_a_search_needs_an_end(self):
@@ -132,7 +133,7 @@ class StudyTest(unittest.TestCase):
         lengths = []
 
         def f(trial):
-            for step in range(trial.steps + 1, 10):
+            for step in range(trial.steps_done + 1, 10):
                 if trial.report(abs(trial["x"]) + 1 / step, step):
                     break
             lengths.append(step)

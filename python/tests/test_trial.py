@@ -34,7 +34,8 @@ class Searched(unittest.TestCase):
     def test_has_what_the_search_chose_and_defaults_for_the_rest(self):
         trial = detol.trial({"lr": 0.1, "momentum": 0.9})
         self.assertEqual(trial.params, {"lr": 0.5, "opt": "adam", "momentum": 0.9})
-        self.assertEqual((trial.id, trial.study, trial.seed, trial.steps), (7, "train", 12, 30))
+        self.assertEqual((trial.id, trial.number, trial.study, trial.seed), (7, 7, "train", 12))
+        self.assertEqual((trial.steps_total, trial.steps_done, trial["lr"]), (30, 0, 0.5))
         self.assertEqual(trial.checkpoint, self.report.parent / "checkpoint")
         self.assertTrue(trial.is_searched)
 
@@ -57,6 +58,31 @@ class Searched(unittest.TestCase):
                 trial.report(2, loss=bad)
         self.assertEqual(len(self.lines()), 1)
 
+    def test_knows_the_steps_of_earlier_attempts(self):
+        self.report.write_text('{"step": 1, "loss": 1}\n{"loss": 1}\nno report\n{"step": 7, "lo')
+        self.assertEqual(detol.trial().steps_done, 2)
+
+    def test_says_that_steps_has_two_meanings(self):
+        with self.assertWarnsRegex(FutureWarning, "write trial.steps_total"):
+            self.assertEqual(detol.trial().steps, 30)
+
+    def test_reports_as_a_function_that_is_searched_for_does(self):
+        trial = detol.trial()
+        trial.report({"loss": 0.5}, 3)
+        trial.report({"value": 0.5}, step=4)
+        trial.report(5, value=0.25)
+        trial.report(step=6, value=0.25)
+        self.assertEqual([line["step"] for line in self.lines()], [3, 4, 5, 6])
+        self.assertEqual([line.get("value") for line in self.lines()], [None, 0.5, 0.25, 0.25])
+
+    def test_a_report_without_a_metric_is_an_error(self):
+        trial = detol.trial()
+        for wrong in (lambda: trial.report(0.5, 3), lambda: trial.report(0.5), lambda: trial.report(),
+                      lambda: trial.report(3), lambda: trial.report(2.5, loss=1),
+                      lambda: trial.report(1, 2, loss=1), lambda: trial.report({"loss": 1}, loss=1)):
+            self.assertRaises(TypeError, wrong)
+        self.assertFalse(self.report.exists())
+
     def test_is_told_to_stop_by_a_signal(self):
         trial = detol.trial()
         self.assertFalse(trial.should_stop())
@@ -75,7 +101,7 @@ class Alone(unittest.TestCase):
             trial = detol.trial({"lr": 0.1})
         self.assertFalse(trial.is_searched)
         self.assertEqual(trial.params, {"lr": 0.1})
-        self.assertIsNone(trial.steps)
+        self.assertIsNone(trial.steps_total)
         with contextlib.redirect_stderr(io.StringIO()) as printed:
             trial.report(1, loss=2.0)
         self.assertEqual(json.loads(printed.getvalue()), {"step": 1, "loss": 2.0})
