@@ -198,7 +198,7 @@ class Call {
     StepReport report;
     DETOL_ASSIGN(report.trial, whole<TrialId>(call, "report", 0));
     DETOL_ASSIGN(report.attempt, whole<int>(call, "attempt", 0));
-    DETOL_ASSIGN(report.step, whole<int>(call, "step", 0));
+    DETOL_ASSIGN(report.step, whole<int>(call, "step", report.step));
     DETOL_ASSIGN(report.metrics, metrics_from(call.value("values", json()), config_));
     callers_.report(std::move(report), [answer = answer_](const Result<bool>& stop) {
       answer(text_of(stop ? Json{{"stop", *stop}} : error_of(stop.error())));

@@ -18,6 +18,7 @@ struct AskedTrial {
   double epochs = 0;        // steps that earlier attempts have reported
   std::string folder = {};  // for its files; may not exist
   Genome genome;
+  std::string study = {};  // its name
   // Of a candidate that the caller brought: it needs no evaluation, and its trial ended so.
   std::optional<TrialState> known = {};
 };

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "core/log.h"
 #include "core/table.h"
 #include "scheduler/asking/told_metrics.h"
 
@@ -156,7 +157,13 @@ void Callers::take(StepReport report, Answer<bool> answer) {
                   answer(state.map([](TrialState) { return true; }));
                 });
   }
-  const int step = report.step > 0 ? report.step : static_cast<int>(trial.epochs) + 1;
+  const int done = static_cast<int>(trial.epochs);
+  if (report.step == 0 && done == 0) one.counts_from_0 = true;
+  const int step = report.step > 0 ? report.step + (one.counts_from_0 ? 1 : 0) : done + 1;
+  if (step <= done && !std::exchange(has_warned_of_a_repeat_, true))
+    log_warning(
+        "trial {} reports step {} again, which changes nothing: {} steps are reported already",
+        report.trial, report.step, done);
   const double now_s = clock_.now_s();
   EpochReport epoch{.epoch = step,
                     .metrics = std::move(report.metrics),
@@ -287,14 +294,19 @@ void Callers::start(int worker, const message::Train& train) {
         .seed = train.seed,
         .epochs = train.acknowledged,
         .folder = train.folder,
-        .genome = state_->find(train.trial)->trial.genome});
+        .genome = state_->find(train.trial)->trial.genome,
+        .study = config_.study});
 }
 
 void Callers::decline(int worker, TrialId trial) {
   const auto ask = asker(worker);
   if (ask == asks_.end()) return;  // likewise
   const TrialRecord& record = *state_->find(trial);
-  give(ask, worker, {.trial = trial, .genome = record.trial.genome, .known = record.state});
+  give(ask, worker,
+       {.trial = trial,
+        .genome = record.trial.genome,
+        .study = config_.study,
+        .known = record.state});
 }
 
 void Callers::acknowledge(const message::ReportAck& ack) {

@@ -48,7 +48,8 @@ struct AskAnswer {
 struct StepReport {
   TrialId trial = 0;
   int attempt = 0;  // 0: the current one
-  int step = 0;     // 0: the one after the last
+  // Negative: the one after the last. Steps rise from 1, or from 0 if a trial's first is 0.
+  int step = -1;
   std::vector<Metric> metrics;
 };
 
@@ -142,8 +143,9 @@ class Callers final : public Pool {
   struct Outstanding {
     int attempt = 0;
     std::string caller;
-    bool is_adopted = false;  // an earlier process gave it
-    double since_s = 0;       // when it was given, or reported last
+    bool is_adopted = false;     // an earlier process gave it
+    double since_s = 0;          // when it was given, or reported last
+    bool counts_from_0 = false;  // its caller's first step was 0
   };
   using Asks = std::list<Pending>;
 
@@ -180,6 +182,7 @@ class Callers final : public Pool {
   std::vector<PoolEvent> events_;
   std::optional<Error> ended_;
   bool is_closing_ = false;
+  bool has_warned_of_a_repeat_ = false;
   double looked_s_ = 0;  // for callers that are gone
   double held_s_ = 0;    // until held_at_s_
   double held_at_s_ = 0;

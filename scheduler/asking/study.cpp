@@ -44,11 +44,20 @@ struct Study::Parts {
   std::atomic<std::size_t> evaluated = 0;
 
   Callers& callers() { return service->callers(); }
+  Result<void> check_own(const AskedTrial& trial) const;
   Result<std::vector<Metric>> metrics(const Values& values) const;
   void fail_with(const Error& failure);
   Told::Failure failed(TrialId trial, std::string reason);
   Result<AskAnswer> ask(Ask request);
 };
+
+// Refuses a trial of another study: the one of that number here is another candidate.
+Result<void> Study::Parts::check_own(const AskedTrial& trial) const {
+  const std::string& own = service->config().study;
+  if (trial.study.empty() || trial.study == own) return {};
+  return fail(ErrorCode::kUsage, fmt::format("trial {} is of study {}, and this is {}", trial.trial,
+                                             trial.study, own));
+}
 
 Result<std::vector<Metric>> Study::Parts::metrics(const Values& values) const {
   const std::vector<Objective>& objectives = service->config().objectives;
@@ -101,6 +110,7 @@ Result<AskedTrial> Study::ask_for(const std::vector<std::pair<std::string, Value
 }
 
 Result<bool> Study::report(const AskedTrial& trial, int step, const Values& values) {
+  DETOL_TRY(parts_->check_own(trial));
   if (step < 0) return fail(ErrorCode::kUsage, fmt::format("step {} is below 0", step));
   DETOL_ASSIGN(auto metrics, parts_->metrics(values));
   return answer_of<bool>(*parts_->service, [&](auto answer) {
@@ -113,6 +123,7 @@ Result<bool> Study::report(const AskedTrial& trial, int step, const Values& valu
 }
 
 Result<void> Study::tell(const AskedTrial& trial, const Values& values) {
+  DETOL_TRY(parts_->check_own(trial));
   DETOL_ASSIGN(auto metrics, parts_->metrics(values));
   return answer_of<TrialState>(*parts_->service,
                                [&](auto answer) {
@@ -124,6 +135,7 @@ Result<void> Study::tell(const AskedTrial& trial, const Values& values) {
 }
 
 Result<void> Study::tell_failed(const AskedTrial& trial, const std::string& reason) {
+  DETOL_TRY(parts_->check_own(trial));
   return answer_of<TrialState>(*parts_->service,
                                [&](auto answer) {
                                  parts_->callers().tell({trial.trial, trial.attempt,

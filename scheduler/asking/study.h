@@ -82,8 +82,8 @@ class TrialContext {
   std::uint64_t seed() const { return trial_.seed; }
   int steps_done() const { return static_cast<int>(trial_.epochs); }  // in earlier attempts
 
-  // Reports the values after a step, which rises from 1. They are durable when this returns.
-  // Returns should_stop().
+  // Reports the values after a step, which rises from 1, or from 0. They are durable when this
+  // returns. Returns should_stop().
   bool report(int step, const Values& values);
 
   // True once the trial is to end: the pruner stopped it, it has all its steps, or the study ends.
@@ -132,9 +132,9 @@ class Study {
   // Returns a trial of this candidate.
   Result<AskedTrial> ask_for(const std::vector<std::pair<std::string, Value>>& candidate);
 
-  // Records the values after a step, or after the one behind the last with a step of 0; returns
-  // whether the trial has ended thereby. Durable when it returns. Errors: kUsage if the trial is
-  // not the caller's, or the step is below 0; kStorage.
+  // Records the values after a step, which rises from 1, or from 0; returns whether the trial has
+  // ended thereby. Durable when it returns. Errors: kUsage if the trial is not the caller's or
+  // another study's, or the step is below 0; kStorage, also if the database was deleted.
   Result<bool> report(const AskedTrial& trial, int step, const Values& values);
 
   // Records what a trial is worth, or that it failed. Durable when it returns; nothing changes

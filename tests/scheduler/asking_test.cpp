@@ -263,6 +263,43 @@ TEST_F(Asking, APausedTrialThatAnotherResumedIsOverForWhoeverHadIt) {
   EXPECT_EQ(study.best()->value().values.front(), 0.5);
 }
 
+TEST_F(Asking, AFirstStepOf0CountsFrom0AndNoReportIsLost) {
+  StudyOptions with = options();
+  with.steps = 3;
+  Study study = open(with);
+  const AskedTrial trial = study.ask().value().front();
+  EXPECT_FALSE(study.report(trial, 0, 3).value());
+  EXPECT_FALSE(study.report(trial, 1, 2).value());
+  EXPECT_TRUE(study.report(trial, 2, 1).value()) << "it has all its steps";
+  EXPECT_EQ(study.best()->value().values.front(), 1);
+}
+
+TEST_F(Asking, ATrialOfAnotherStudyIsRefused) {
+  AskedTrial trial;
+  {
+    StudyOptions with = options();
+    with.name = "other";
+    trial = open(with).ask().value().front();
+  }
+  Study study = open(options());
+  ASSERT_TRUE(study.ask());
+  const std::string why = "trial 0 is of study other, and this is mine";
+  EXPECT_EQ(study.tell(trial, 1).error().message, why);
+  EXPECT_EQ(study.report(trial, 1, 1).error().message, why);
+  EXPECT_EQ(study.tell_failed(trial, "why").error().message, why);
+}
+
+TEST_F(Asking, ADatabaseThatIsDeletedIsAnErrorAtTheNextCall) {
+  Study study = open(options());
+  const AskedTrial trial = study.ask().value().front();
+  std::filesystem::remove(folder_.path() / "detol.db");
+  const auto told = study.tell(trial, 1);
+  ASSERT_FALSE(told);
+  EXPECT_EQ(told.error().code, ErrorCode::kStorage);
+  EXPECT_NE(told.error().message.find("was deleted or replaced"), std::string::npos);
+  EXPECT_FALSE(study.close());
+}
+
 TEST_F(Asking, TheValueOfATrialIsTheBestThatItReportedAndATellCounts) {
   StudyOptions with = options("1trials");
   Study study = open(with);
