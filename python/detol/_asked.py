@@ -46,6 +46,7 @@ class AskedTrial:
         self.architecture: Optional[List[Dict[str, Any]]] = answer.get("architecture")
         self.state: Optional[str] = answer.get("state")
         self._asked_of: Optional["Study"] = study
+        self._study_name = study.name, study.storage
         self._should_stop = False
 
     def __getstate__(self) -> Dict[str, Any]:
@@ -108,8 +109,8 @@ class AskedTrial:
         return self.params[name]
 
     def report(self, value: Any = None, step: Any = None, /, **metrics: Any) -> bool:
-        """Reports the value after a step, 1 or more; 0 or None: the one after the last. Durable when
-        it returns. Returns should_stop().
+        """Reports the value after a step; without one, after the one behind the last. Steps rise from
+        1, or from 0. Durable when it returns. Returns should_stop().
 
         `report(0.5, 3)`, `report({"loss": 0.5}, step=3)` and, as in a program of `detol tune`,
         `report(3, loss=0.5)` and `report(step=3, loss=0.5)`.
@@ -120,11 +121,18 @@ class AskedTrial:
         value, step = values_and_step(value, step, metrics)
         if list(metrics) in (["value"], ["value", "step"], ["step", "value"]) and isinstance(value, dict):
             value = value["value"]  # the argument's older name, not a metric's
-        values, step = values_of(value), step_of(0 if step is None else step)
+        request = {"report": self.number, "attempt": self.attempt, "values": values_of(value)}
+        if step is not None:
+            request["step"] = step_of(step)
         if not self._should_stop:
-            self._should_stop = self._study.call(report=self.number, attempt=self.attempt,
-                                                 step=step, values=values)["stop"]
+            self._should_stop = self._study.call(**request)["stop"]
         return self._should_stop
+
+    def check_study(self, study: "Study") -> None:
+        """Raises ValueError if the trial is another study's."""
+        if self._study_name != (study.name, study.storage):
+            raise ValueError(f"trial {self.number} is of study '{self._study_name[0]}', and this is "
+                             f"'{study.name}' of {study.storage}")
 
     def should_stop(self) -> bool:
         """Whether the trial has ended: the pruner stopped it, or it has all its steps."""

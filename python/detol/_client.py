@@ -6,7 +6,7 @@ import os
 import subprocess
 import threading
 import weakref
-from typing import IO, Any, Dict, List, Optional, Sequence
+from typing import IO, Any, Dict, List, Sequence
 
 from ._program import find_program
 from ._words import in_python, say
@@ -94,7 +94,7 @@ class Client:
         self._calls = 0
         self._lost: List[Dict[str, Any]] = []  # trials of calls that were interrupted
         self._is_closed = False
-        self._process: Optional["subprocess.Popen[str]"] = None
+        self._process: Any = None  # of Popen; None in a forked process until it calls, and once closed
         self._lock = threading.Lock()
         self._begin(arguments)
         _clients.add(self)
@@ -146,7 +146,6 @@ class Client:
         # By its number an answer is known from one to a call that KeyboardInterrupt has left.
         self._calls += 1
         line = json.dumps({"id": self._calls, **plain(request)}) + "\n"
-        assert self._process is not None
         try:
             self._process.stdin.write(line)
             self._process.stdin.flush()

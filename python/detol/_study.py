@@ -102,6 +102,7 @@ class Study:
         Raises:
             DetolError: the value is no number (a TypeError, too), a metric is missing, ...
         """
+        trial.check_study(self)
         if (value is not None) + (failed is not None) + bool(pruned) > 1:
             raise ValueError("tell one of a value, failed and pruned")
         request: Dict[str, Any] = {"tell": trial.number, "attempt": trial.attempt}
@@ -119,16 +120,19 @@ class Study:
 
     def tell_all(self, values: Iterable[Tuple[AskedTrial, Value]]) -> List[str]:
         """Records many values at once, much faster than one by one."""
-        told = [{"trial": trial.number, "attempt": trial.attempt, "values": values_of(value)}
-                for trial, value in values]
+        told: List[Dict[str, Any]] = []
+        for trial, value in values:
+            trial.check_study(self)
+            told.append({"trial": trial.number, "attempt": trial.attempt, "values": values_of(value)})
         answers = self.call(tell=told)["told"]
         self.wake(has_told=True)
-        for one, answer in zip(told, answers):
+        numbers = [one["trial"] for one in told]
+        for number, answer in zip(numbers, answers):
             if "ignored" in answer:
-                self.say_ignored(one["trial"], answer)
-        for one, answer in zip(told, answers):
+                self.say_ignored(number, answer)
+        for number, answer in zip(numbers, answers):
             if "error" in answer:
-                raise DetolError(f"trial {one['trial']}: {answer['error']}")
+                raise DetolError(f"trial {number}: {answer['error']}")
         return [answer["state"] for answer in answers]
 
     @staticmethod
@@ -271,6 +275,10 @@ def open_study(name: Optional[str] = None, space: Optional[Space] = None, *,
         raise ValueError("name the study, or give the space of a new one")
     if name is None:
         name, if_exists = "study", "new"
+    if not isinstance(name, str):
+        raise TypeError(f"name is {short(name)}; it must be a text")
+    if name.startswith("-"):
+        raise ValueError(f"name is {short(name)}; it must not begin with '-'")
     storage = os.fspath(storage)
     arguments = [name, "--storage", storage, *_limits(trials, budget)]
     if retry_failed:

@@ -45,7 +45,7 @@ def step_of(step: Any) -> int:
     """A step, from 0. Raises ValueOfTrialError."""
     if hasattr(step, "item"):
         step = step.item()
-    if isinstance(step, numbers.Integral) and not isinstance(step, bool) and step >= 0:
+    if isinstance(step, numbers.Integral) and not isinstance(step, bool) and int(step) >= 0:
         return int(step)
     raise ValueOfTrialError(f"the step is {short(step)}; it must be a whole number from 0, as in "
                             "report(value, step) or report(step, loss=value)")

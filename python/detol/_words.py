@@ -7,7 +7,8 @@ import sys
 _WORDS = (("under another name or with --if-exists new", 'with name="another" or if_exists="new"'),
           ("another --study, or --if-exists new", 'name="another", or if_exists="new"'),
           ("the space file is not the one", "the space is not the one"),
-          ("pass another --storage", "give another storage"))
+          ("another --storage", "another storage"),
+          ("a --storage that", "a storage that"))
 
 
 def say(line: str) -> None:

@@ -132,7 +132,7 @@ class ClientTest(StorageTest):
         trial.report(step=4, loss=0.2)
         trial.report(value=0.1, step=5)
         trial.report(0.05)
-        for wrong in (lambda: trial.report(7, 0.5), lambda: trial.report(7, 8, loss=1),
+        for wrong in (lambda: trial.report(7, 0.5), lambda: trial.report("0.5", 7), lambda: trial.report(7, 8, loss=1),
                       lambda: trial.report(), lambda: trial.report(None, 7),
                       lambda: trial.report(0.1, -1), lambda: trial.report(True, 7)):
             self.assertRaises(TypeError, wrong)
@@ -142,6 +142,44 @@ class ClientTest(StorageTest):
         with self.assertWarnsRegex(FutureWarning, "write trial.steps_done"):
             self.assertEqual(trial.steps, 0)
         self.assertIn("number=0", repr(trial))
+
+    def test_steps_may_count_from_0(self):
+        trial = self.open(steps=3).ask()
+        self.assertEqual([trial.report(10 - step, step) for step in range(3)], [False, False, True])
+
+    def test_a_step_that_is_reported_again_is_said_once(self):
+        study = self.open(steps=30)
+        with said() as stderr:
+            trial = study.ask()
+            for step in (3, 2, 3, 4):
+                trial.report(step, step)
+            study.close()
+        self.assertEqual(stderr.getvalue().count("trial 0 reports step 2 again"), 1)
+        self.assertEqual(stderr.getvalue().count("again"), 1)
+
+    def test_a_trial_of_another_study_is_refused(self):
+        with detol.open_study("other", self.space, storage=self.storage, quiet=True) as other:
+            trial = other.ask()
+            study = self.open()
+            study.ask()
+            for call in (lambda: study.tell(trial, 1), lambda: study.tell_all([(trial, 1)]),
+                         lambda: study.tell(pickle.loads(pickle.dumps(trial)), 1)):
+                with self.assertRaisesRegex(ValueError, "is of study 'other'"):
+                    call()
+            self.assertEqual(other.tell(trial, 1), "COMPLETE")
+
+    def test_a_database_that_is_deleted_is_an_error(self):
+        study = self.open()
+        trial = study.ask()
+        os.remove(self.storage)
+        with self.assertRaisesRegex(detol.DetolError, "was deleted or replaced"):
+            study.tell(trial, 1)
+
+    def test_a_name_is_a_name(self):
+        for wrong in ("-q", "--help", 3, "a b"):
+            with self.assertRaises((TypeError, ValueError, detol.DetolError)) as raised:
+                detol.open_study(wrong, self.space, storage=self.storage)
+            self.assertRegex(str(raised.exception), "name")
 
     def test_what_a_call_cannot_mean_is_an_error(self):
         study = self.open()
