@@ -20,6 +20,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/table.h"
+#include "encodings/study/written_parameters.h"
 #include "trainer/programs/program.h"
 #include "trainer/programs/report_lines.h"
 #include "trainer/reports/epoch_ranking.h"
@@ -173,11 +174,10 @@ class CommandRun {
         {"trial.checkpoint", checkpoint.string()},
         {"budget.epochs", steps},
         {"ranks", std::to_string(ranks_)}};
+    for (const auto& [name, word] : written_parameters(config_, job_.genome)) texts[name] = word;
     nlohmann::ordered_json parameters = nlohmann::ordered_json::object();
-    for (const auto& [name, value] : config_.parameters(job_.genome)) {
-      texts[name] = encoding::to_text(value);
+    for (const auto& [name, value] : config_.parameters(job_.genome))
       std::visit([&](const auto& held) { parameters[name] = held; }, value);
-    }
     const std::map<std::string, std::string> networks = network_files();
     for (const auto& [name, path] : networks) texts[name] = path;
     std::vector<std::string> arguments = command_.run;

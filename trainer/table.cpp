@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <cstdint>
 
 #include "core/table.h"
 #include "trainer/data/formats/csv.h"
@@ -15,9 +17,17 @@ namespace {
 
 constexpr char kBetween = '\x1f';  // separates the cells of a key
 
-// Returns the same text for two notations of one value.
+// Returns the same text for two notations of one value. Whole numbers, such as ids, keep all of
+// their digits.
 std::string plain_form(std::string_view text) {
-  if (const auto number = number_in(text)) return fmt::format("{:.12g}", *number + 0.0);
+  std::int64_t whole = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), whole);
+  if (error == std::errc() && end == text.data() + text.size()) return fmt::format("{}", whole);
+  if (const auto number = number_in(text)) {
+    const bool is_whole = *number == std::floor(*number) && std::abs(*number) < 0x1p53;
+    return is_whole ? fmt::format("{}", static_cast<std::int64_t>(*number))
+                    : fmt::format("{:.12g}", *number);
+  }
   for (const char* word : {"true", "false"}) {
     if (std::ranges::equal(text, std::string_view(word), {}, [](char c) {
           return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;

@@ -324,8 +324,14 @@ Result<json> SchemaReader::choice(const YamlNode& node, const Field& field,
 
 std::optional<double> code_of(const Domain& domain, const YamlNode& scalar) {
   if (scalar.kind != YamlNode::Kind::kScalar) return std::nullopt;
-  const auto typed = domain.code_of(plain_value(scalar));
-  return typed ? typed : domain.code_of(scalar.scalar);
+  const auto is_text = [](const Value& value) {
+    return std::holds_alternative<std::string>(value);
+  };
+  for (const Value& value : {written_value(scalar), Value(scalar.scalar)}) {
+    const auto code = domain.code_of(value);
+    if (code && is_text(domain.value_of(*code)) == is_text(value)) return code;
+  }
+  return domain.code_of(plain_value(scalar));
 }
 
 }  // namespace detol::inline encoding

@@ -3,30 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "core/table.h"
 #include "encodings/schema/schema_reader.h"
 #include "encodings/schema/units.h"
+#include "encodings/space/written_value.h"
 
 namespace detol::inline encoding {
 namespace {
-
-// Returns the whole text as a number of that type; a leading plus is allowed, as in YAML.
-template <typename Number>
-std::optional<Number> parsed(std::string_view text) {
-  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-std::optional<double> finite(std::string_view text) {
-  const auto number = parsed<double>(text);
-  return number && std::isfinite(*number) ? number : std::nullopt;
-}
 
 bool is_among(std::string_view word, std::span<const std::string_view> words) {
   return std::ranges::find(words, word) != words.end();
@@ -62,9 +47,11 @@ std::string_view kind_of(const YamlNode& node) {
 Value plain_value(const YamlNode& scalar) {
   if (scalar.quoted) return scalar.scalar;
   if (scalar.scalar == "true" || scalar.scalar == "false") return scalar.scalar == "true";
-  if (const auto whole = parsed<std::int64_t>(scalar.scalar)) return *whole;
-  if (const auto real = finite(scalar.scalar)) return *real;
-  return scalar.scalar;
+  return number_or_text(scalar.scalar);
+}
+
+Value written_value(const YamlNode& scalar) {
+  return scalar.quoted ? Value(scalar.scalar) : value_of_word(scalar.scalar);
 }
 
 bool accepts(const Field& field, const Value& value) {
@@ -113,6 +100,8 @@ std::optional<Value> typed_value(const Field& field, const YamlNode& scalar) {
     value = parse_size(scalar.scalar);
   } else if (field.kind == FieldKind::kDuration) {
     value = parse_duration(scalar.scalar);
+  } else if (field.kind == FieldKind::kAny) {
+    value = written_value(scalar);
   } else {
     value = plain_value(scalar);
   }

@@ -9,6 +9,7 @@
 
 #include "core/table.h"
 #include "encodings/space/space.h"
+#include "encodings/space/written_value.h"
 
 namespace detol::inline encoding {
 namespace {
@@ -18,6 +19,18 @@ constexpr int kMostDraws = 64;  // until the rules of an architecture leave what
 
 bool is_given(double code) {
   return !std::isnan(code);
+}
+
+tl::unexpected<Error> not_accepted(const Domain& domain, const Value& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  const bool wants_number = domain.is_numeric() && text != nullptr;
+  const bool is_number =
+      wants_number && !std::holds_alternative<std::string>(number_or_text(*text));
+  return fail(
+      ErrorCode::kInput,
+      fmt::format("{} cannot be {}{}; it accepts {}{}", domain.name, is_number ? "the text " : "",
+                  is_number ? in_quotes(*text) : to_text(value), accepted_values(domain),
+                  is_number ? ", as a number without quotes" : ""));
 }
 
 }  // namespace
@@ -37,10 +50,7 @@ Result<std::vector<double>> Space::codes_of(
     }
     const Domain& domain = (*domains_)[index->second];
     const auto code = domain.code_of(value);
-    if (!code) {
-      return fail(ErrorCode::kInput, fmt::format("{} cannot be {}; it accepts {}", name,
-                                                 to_text(value), accepted_values(domain)));
-    }
+    if (!code) return not_accepted(domain, value);
     if (is_given(codes[index->second]))
       return fail(ErrorCode::kInput, fmt::format("{} is given twice", name));
     codes[index->second] = *code;

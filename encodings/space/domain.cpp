@@ -6,6 +6,8 @@
 #include <cassert>
 #include <cmath>
 
+#include "encodings/space/written_value.h"
+
 namespace detol::inline encoding {
 namespace {
 
@@ -16,9 +18,24 @@ std::optional<double> number_of(const Value& value) {
   return std::nullopt;
 }
 
+// Compares numbers as such, so that 1 is 1.0; whole ones to the last digit, which a double lacks.
 bool same_value(const Value& a, const Value& b) {
   const auto x = number_of(a), y = number_of(b);
-  return x && y ? *x == *y : a == b;
+  return x && y && a.index() != b.index() ? *x == *y : a == b;
+}
+
+// Returns the code of the one text whose number an earlier version recorded; nullopt if there is
+// none, or more than one.
+std::optional<double> code_of_recorded(const std::vector<Value>& choices, const Value& value) {
+  const auto number = number_of(value);
+  std::optional<double> code;
+  for (std::size_t i = 0; number && i < choices.size(); ++i) {
+    const auto* text = std::get_if<std::string>(&choices[i]);
+    if (text == nullptr || !is_number_of(*text, *number)) continue;
+    if (code) return std::nullopt;
+    code = static_cast<double>(i);
+  }
+  return code;
 }
 
 // Counts the grid points from low to high.
@@ -155,7 +172,7 @@ std::optional<double> Domain::code_of(const Value& value) const {
   if (kind == DomainKind::kCategorical) {
     const auto at =
         std::ranges::find_if(choices, [&](const Value& c) { return same_value(c, value); });
-    if (at == choices.end()) return std::nullopt;
+    if (at == choices.end()) return code_of_recorded(choices, value);
     return static_cast<double>(at - choices.begin());
   }
   if (kind == DomainKind::kBool) {

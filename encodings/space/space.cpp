@@ -265,8 +265,13 @@ std::optional<std::string> mistake_in(const Domain& domain) {
   if (domain.log && domain.low <= 0) return says("a log range needs low above 0");
   if (!std::isfinite(domain.step) || domain.step < 0) return says("step must be above 0");
   if (domain.kind == DomainKind::kInt) {
-    const auto whole = [](double x) { return x == std::floor(x) && std::abs(x) <= 0x1.0p53; };
+    const auto whole = [](double x) { return x == std::floor(x); };
     if (!whole(domain.low) || !whole(domain.high)) return says("an int range needs whole numbers");
+    // The next whole number is no double, so that one would stand for both.
+    if (std::abs(domain.low) >= 0x1.0p53 || std::abs(domain.high) >= 0x1.0p53)
+      return says(
+          "an int range ends at 9007199254740991, which is 2^53 - 1; give larger numbers "
+          "as choices");
     if (!whole(domain.step) || domain.step < 1)
       return says("an int step must be a whole number of at least 1");
   }

@@ -57,9 +57,15 @@ std::optional<double> number_from(const std::string& text) {
   return number;
 }
 
-bool is_same_value(const std::string& a, const std::string& b) {
+// Returns whether the value of a key is the word that a program gets, not only a number: 3.10 is
+// another version than 3.1.
+bool is_word_of_program(const std::string& key) {
+  return key.starts_with("parameters.") && key.find('.', key.find('.') + 1) == std::string::npos;
+}
+
+bool is_same_value(const std::string& key, const std::string& a, const std::string& b) {
   const auto one = number_from(a), other = number_from(b);
-  return a == b || (one && one == other);
+  return a == b || (one && one == other && !is_word_of_program(key));
 }
 
 // Returns all values that differ, in the order of their keys.
@@ -69,7 +75,7 @@ std::vector<KeyChange> differences(const std::map<std::string, std::string>& bef
   for (const auto& [key, value] : before) {
     const auto found = now.find(key);
     const std::string other = found == now.end() ? "" : found->second;
-    if (!is_same_value(value, other)) changes.push_back({key, value, other});
+    if (!is_same_value(key, value, other)) changes.push_back({key, value, other});
   }
   for (const auto& [key, value] : now)
     if (!before.contains(key)) changes.push_back({key, "", value});

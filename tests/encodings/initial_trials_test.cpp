@@ -20,6 +20,31 @@ TEST(InitialTrials, AreTypedByTheirChoices) {
   EXPECT_EQ(genome->text("optimizer"), "sgd");
 }
 
+TEST(InitialTrials, AndConditionsFindAChoiceByItsWord) {
+  const StudyConfig study =
+      load_study_config(
+          "version: 1\nstudy: s\nexternal: {}\nparameters:\n"
+          "  v: {type: categorical, choices: [3.10, 3.1, 007, 1e3, '7']}\n"
+          "  a: {type: bool, when: {v: 3.10}}\n"
+          "  b: {type: bool, when: {v: [007, 1000]}}\n"
+          "  c: {type: bool, when: {v: '7'}}\n"
+          "objectives: [{metric: loss, direction: minimize}]\n"
+          "search: {initial_trials: [{v: 3.10}, {v: 3.1}, {v: 007}, {v: 1e3}, "
+          "{v: 1000.0}, {v: 7}]}\n",
+          "s.yaml")
+          .value();
+  std::vector<Value> first;
+  for (const auto& trial : study.initial_trials) first.push_back(trial.front().second);
+  EXPECT_EQ(first, (std::vector<Value>{std::string("3.10"), 3.1, std::string("007"), 1e3, 1e3,
+                                       std::string("7")}));
+  const auto values = [&](const char* name) {
+    return study.space.domains()[*study.space.index_of(name)].when->values;
+  };
+  EXPECT_EQ(values("a"), std::vector<Value>{std::string("3.10")});
+  EXPECT_EQ(values("b"), (std::vector<Value>{std::string("007"), 1e3}));
+  EXPECT_EQ(values("c"), std::vector<Value>{std::string("7")});
+}
+
 TEST(InitialTrials, AreCompletedFromTheSeed) {
   const std::string file = file_with(
       kPlainStage,

@@ -39,6 +39,12 @@ TEST(StudyChanges, BudgetAndResourcesAndTheWayNumbersAreWrittenAreNoChange) {
   EXPECT_TRUE(same->empty());
 }
 
+TEST(StudyChanges, TheWordOfAConstantIsAChange) {
+  const std::string before = with({{"parameters.v", "3.10"}, {"parameters.w", "1e-3"}});
+  EXPECT_TRUE(changes_of_study(before, before));
+  EXPECT_FALSE(changes_of_study(before, with({{"parameters.v", "3.1"}, {"parameters.w", "1e-3"}})));
+}
+
 TEST(StudyChanges, RangesMayGrowAndChoicesBecomeMore) {
   const auto changes =
       changes_of_study(begun(), with({{"parameters.lr.high", "0.5"},
