@@ -6,8 +6,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/table.h"
 #include "encodings/schema/schema_reader.h"
 #include "encodings/space/space.h"
+#include "encodings/space/written_value.h"
 
 namespace detol::inline encoding {
 namespace {
@@ -83,13 +85,6 @@ std::string text_of(const YamlNode& node) {
   return "[" + all + "]";
 }
 
-// Returns a scalar's value; Python's True and False are bools, too.
-Value value_of(const YamlNode& scalar) {
-  if (!scalar.quoted && (scalar.scalar == "True" || scalar.scalar == "False"))
-    return scalar.scalar == "True";
-  return plain_value(scalar);
-}
-
 }  // namespace
 
 Result<ForeignParameter> parameter_of(const Distribution& distribution, std::string name,
@@ -132,7 +127,7 @@ Result<ForeignParameter> choice_of(std::string name, std::span<const YamlNode> v
       return fail(ErrorCode::kInput, fmt::format("{}: a map cannot be one of its values", name));
     if (node.kind == YamlNode::Kind::kNull) remark("null is given as the text None");
     if (node.kind == YamlNode::Kind::kList) remark("a list is given as its text");
-    parameter.domain.choices.push_back(node.kind == YamlNode::Kind::kScalar ? value_of(node)
+    parameter.domain.choices.push_back(node.kind == YamlNode::Kind::kScalar ? plain_value(node)
                                        : node.kind == YamlNode::Kind::kNull ? Value("None")
                                                                             : Value(text_of(node)));
   }
@@ -141,9 +136,26 @@ Result<ForeignParameter> choice_of(std::string name, std::span<const YamlNode> v
   return parameter;
 }
 
+Result<void> has_known_keys(const YamlNode& map, std::string_view place,
+                            std::span<const std::string_view> known) {
+  for (const YamlEntry& entry : map.entries) {
+    if (std::ranges::find(known, entry.key) == known.end())
+      return fail(ErrorCode::kInput,
+                  fmt::format("{}: {}", place, unknown_name("key", entry.key, known)));
+  }
+  return {};
+}
+
+Result<std::string> text_at(const YamlNode& map, std::string_view key) {
+  const YamlEntry* entry = map.find(key);
+  if (entry == nullptr || entry->value.kind == YamlNode::Kind::kNull) return std::string();
+  if (entry->value.kind == YamlNode::Kind::kScalar) return entry->value.scalar;
+  return fail(ErrorCode::kInput, fmt::format("{} must be a word", key));
+}
+
 std::optional<double> number_of(const YamlNode& scalar) {
   if (scalar.kind != YamlNode::Kind::kScalar) return std::nullopt;
-  const Value value = plain_value(scalar);
+  const Value value = number_or_text(scalar.scalar);
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
   if (const auto* real = std::get_if<double>(&value)) return *real;
   return std::nullopt;
@@ -156,7 +168,10 @@ Result<double> number_at(const YamlNode& map, std::string_view key,
   if (entry != nullptr) {
     if (const auto number = number_of(entry->value)) return *number;
   }
-  return fail(ErrorCode::kInput, fmt::format("it needs a number as {}", key));
+  const bool is_text = entry != nullptr && entry->value.kind == YamlNode::Kind::kScalar;
+  return fail(ErrorCode::kInput,
+              fmt::format("it needs a number as {}{}", key,
+                          is_text ? ", not " + in_quotes(entry->value.scalar) : ""));
 }
 
 }  // namespace detol::inline encoding

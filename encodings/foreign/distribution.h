@@ -45,7 +45,17 @@ Result<ForeignParameter> parameter_of(const Distribution& distribution, std::str
 // Errors (kInput), without a place: a map among them.
 Result<ForeignParameter> choice_of(std::string name, std::span<const YamlNode> values);
 
-// Returns the number of a scalar; nullopt if it is none.
+// Returns the first key of a map that is not known, as an error: `place: unknown key 'gaol'; did
+// you mean 'goal'?` A key that is left out in silence could change what the others mean.
+Result<void> has_known_keys(const YamlNode& map, std::string_view place,
+                            std::span<const std::string_view> known);
+
+// Returns the text of a key; empty if it is not there. Errors (kInput), without a place: it is a
+// list or a map.
+Result<std::string> text_at(const YamlNode& map, std::string_view key);
+
+// Returns the number of a scalar, also of one in quotes, as only a number can stand there; nullopt
+// if it is none.
 std::optional<double> number_of(const YamlNode& scalar);
 
 // Returns the number of a key of a map, `otherwise` if there is no such key. Errors (kInput),

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "encodings/foreign/formats.h"
+#include "encodings/foreign/python_values.h"
 #include "encodings/study/command.h"
 
 namespace detol::inline encoding {
@@ -38,9 +40,11 @@ std::string quoted(const std::string& text) {
   return is_plain(text) ? text : nlohmann::json(text).dump();
 }
 
+// Writes 1.0, which Python gives as that text, with its point.
 std::string written(const Value& value) {
-  const auto* text = std::get_if<std::string>(&value);
-  return text == nullptr ? to_text(value) : quoted(*text);
+  if (const auto* text = std::get_if<std::string>(&value)) return quoted(*text);
+  const auto* real = std::get_if<double>(&value);
+  return real != nullptr ? nlohmann::json(*real).dump() : to_text(value);
 }
 
 std::string written(const std::vector<Value>& values) {
@@ -123,11 +127,15 @@ std::string comments(const std::vector<std::string>& remarks, std::string_view i
 
 Result<ForeignSpace> read_foreign_space(std::string_view text, std::string_view source) {
   const YamlSource place{.name = std::string(source), .override_paths = {}};
-  DETOL_ASSIGN(const YamlNode tree, parse_yaml(text, place));
+  DETOL_ASSIGN(YamlNode tree, parse_yaml(text, place));
+  // JSON means what YAML 1.2 reads in it.
+  std::vector<std::string> remarks;
+  if (!nlohmann::json::accept(text)) remarks = read_as_pyyaml(tree);
   for (const Format& format : kFormats) {
     if (!format.fits(tree)) continue;
     DETOL_ASSIGN(ForeignSpace space, format.read(tree, place));
     if (space.parameters.empty()) return place.error(tree.at, "there is no parameter in it");
+    std::ranges::move(remarks, std::back_inserter(space.remarks));
     return space;
   }
   return place.error(tree.at,

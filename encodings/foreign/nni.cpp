@@ -26,6 +26,8 @@ constexpr std::array kNniWords = {
     Distribution{.name = "lognormal", .ends = Ends::kNormal, .log = true},
     Distribution{.name = "qlognormal", .ends = Ends::kNormal, .log = true, .rounds = true}};
 
+constexpr std::array<std::string_view, 2> kNniKeys = {"_type", "_value"};
+
 class NniReader {
  public:
   explicit NniReader(const YamlSource& source) : source_(source) {}
@@ -40,6 +42,8 @@ class NniReader {
       if (type == nullptr || values == nullptr || values->value.kind != YamlNode::Kind::kList)
         return source_.error(entry.at, entry.key + ": it needs _type and a list as _value");
       const std::string name = prefix + entry.key;
+      if (const auto known = has_known_keys(entry.value, name, kNniKeys); !known)
+        return source_.error(entry.at, known.error().message);
       Result<ForeignParameter> parameter = type->value.scalar == "choice"
                                                ? choice(name, values->value)
                                                : number(name, type->value.scalar, values->value);
@@ -73,8 +77,13 @@ class NniReader {
       return fail(ErrorCode::kInput, name + ": " + unknown_name("_type", word, known));
     }
     std::vector<double> numbers;
-    for (const YamlNode& item : values.items)
-      if (const auto found = number_of(item)) numbers.push_back(*found);
+    for (const YamlNode& item : values.items) {
+      const auto found = number_of(item);
+      if (!found)
+        return fail(ErrorCode::kInput, fmt::format("{}: {} needs numbers, not {}", name, word,
+                                                   in_quotes(item.scalar)));
+      numbers.push_back(*found);
+    }
     if (row->whole && numbers.size() == 1) numbers.insert(numbers.begin(), 0);
     const std::size_t needed = row->rounds ? 3 : 2;
     if (numbers.size() != needed || values.items.size() > needed)

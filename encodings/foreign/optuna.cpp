@@ -6,10 +6,13 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 
 #include "core/table.h"
 #include "encodings/foreign/distribution.h"
 #include "encodings/foreign/formats.h"
+#include "encodings/foreign/python_values.h"
+#include "encodings/schema/schema_reader.h"
 
 namespace detol::inline encoding {
 namespace {
@@ -31,7 +34,32 @@ bool has_attributes(const YamlNode& node) {
 // Returns the distribution of a text such as {"name": ...}; the node itself if it is no such text.
 YamlNode distribution_in(const YamlNode& node) {
   if (node.kind != YamlNode::Kind::kScalar || !node.scalar.starts_with('{')) return node;
-  return parse_yaml(node.scalar, YamlSource{}).value_or(node);
+  YamlNode inner = parse_yaml(node.scalar, YamlSource{}).value_or(node);
+  if (!nlohmann::json::accept(node.scalar)) read_as_pyyaml(inner);
+  return inner;
+}
+
+constexpr std::array<std::string_view, 2> kOptunaKeys = {"name", "attributes"};
+constexpr std::array<std::string_view, 6> kOptunaAttributes = {"low",  "high", "log",
+                                                               "step", "q",    "choices"};
+
+// Returns whether the attributes say that the logarithm counts. Errors: neither true nor false.
+Result<bool> log_in(const YamlNode& attributes) {
+  const YamlEntry* log = attributes.find("log");
+  if (log == nullptr || log->value.kind == YamlNode::Kind::kNull) return false;
+  const Value value = plain_value(log->value);
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag;
+  return fail(ErrorCode::kInput,
+              fmt::format("log is {}; it must be true or false", in_quotes(log->value.scalar)));
+}
+
+// Returns the step of the grid; 0 for null, which Python writes None.
+Result<double> step_in(const YamlNode& attributes) {
+  const std::string_view key = attributes.find("q") != nullptr ? "q" : "step";
+  const YamlEntry* step = attributes.find(key);
+  const bool is_none = step == nullptr || step->value.kind == YamlNode::Kind::kNull ||
+                       (!step->value.quoted && step->value.scalar == "None");
+  return is_none ? Result<double>(0) : number_at(attributes, key, std::nullopt);
 }
 
 Result<ForeignParameter> optuna_parameter(const std::string& name, const YamlNode& node) {
@@ -39,11 +67,14 @@ Result<ForeignParameter> optuna_parameter(const std::string& name, const YamlNod
     return fail(ErrorCode::kInput, name + ": " + what);
   };
   if (!has_attributes(node)) return mistake("a distribution has the keys name and attributes");
-  const std::string& word = node.find("name")->value.scalar;
+  DETOL_TRY(has_known_keys(node, name, kOptunaKeys));
+  DETOL_ASSIGN(const std::string word, text_at(node, "name"));
   const YamlNode& attributes = node.find("attributes")->value;
+  DETOL_TRY(has_known_keys(attributes, name, kOptunaAttributes));
   if (word == "CategoricalDistribution") {
     const YamlEntry* choices = attributes.find("choices");
     if (choices == nullptr) return mistake("its attributes lack the choices");
+    if (choices->value.kind != YamlNode::Kind::kList) return mistake("its choices must be a list");
     return choice_of(name, choices->value.items);
   }
   const std::span<const Distribution> names = kOptunaNames;
@@ -53,18 +84,16 @@ Result<ForeignParameter> optuna_parameter(const std::string& name, const YamlNod
     known.emplace_back("CategoricalDistribution");
     return mistake(unknown_name("distribution", word, known));
   }
+  const auto placed = [&name](const Error& error) {
+    return Error{error.code, name + ": " + error.message};
+  };
   Distribution distribution = *row;
-  const YamlEntry* log = attributes.find("log");
-  if (log != nullptr && log->value.scalar == "true") distribution.log = true;
-  const YamlEntry* step = attributes.find(attributes.find("q") != nullptr ? "q" : "step");
-  const bool has_step = step != nullptr && step->value.kind != YamlNode::Kind::kNull;
+  DETOL_ASSIGN(const bool has_log, log_in(attributes).map_error(placed));
+  distribution.log = distribution.log || has_log;
   DistributionNumbers numbers;
-  for (const auto& [key, number] : {std::pair("low", &numbers.first), {"high", &numbers.second}}) {
-    const auto found = number_at(attributes, key, std::nullopt);
-    if (!found) return mistake(found.error().message);
-    *number = *found;
-  }
-  if (has_step) numbers.step = number_of(step->value).value_or(-1);
+  DETOL_ASSIGN(numbers.first, number_at(attributes, "low", std::nullopt).map_error(placed));
+  DETOL_ASSIGN(numbers.second, number_at(attributes, "high", std::nullopt).map_error(placed));
+  DETOL_ASSIGN(numbers.step, step_in(attributes).map_error(placed));
   return parameter_of(distribution, name, numbers);
 }
 

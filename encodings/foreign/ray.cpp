@@ -11,6 +11,7 @@
 #include "core/table.h"
 #include "encodings/foreign/distribution.h"
 #include "encodings/foreign/formats.h"
+#include "encodings/foreign/python_values.h"
 
 namespace detol::inline encoding {
 namespace {
@@ -83,7 +84,10 @@ Result<std::map<std::string, double, std::less<>>> numbers_by_name(
     if (!number)
       return fail(ErrorCode::kInput,
                   fmt::format("{}: its argument {} is no number", parameter, i + 1));
-    numbers[name] = *number;
+    if (!numbers.emplace(name, *number).second)
+      return fail(ErrorCode::kInput, fmt::format("{}: its argument {} is given twice, or there "
+                                                 "are more than it has",
+                                                 parameter, in_quotes(name)));
   }
   return numbers;
 }
@@ -116,14 +120,18 @@ Result<ForeignParameter> ray_parameter(const std::string& name, const Call& call
   const auto mistake = [&name](const std::string& what) {
     return fail(ErrorCode::kInput, name + ": " + what);
   };
-  const auto list = parse_yaml(fmt::format("[{}]", call.arguments), YamlSource{});
+  auto list = parse_yaml(fmt::format("[{}]", call.arguments), YamlSource{});
+  if (list) read_as_python(*list);
   if (!list || list->kind != YamlNode::Kind::kList)
     return mistake(fmt::format("the arguments of {} cannot be read: {}", call.word,
                                in_quotes(call.arguments)));
   if (is_list_word(call.word)) {
     if (list->items.size() != 1 || list->items[0].kind != YamlNode::Kind::kList)
       return mistake(fmt::format("{} needs a list, as in {}([1, 2])", call.word, call.word));
-    return choice_of(name, list->items[0].items);
+    Result<ForeignParameter> choice = choice_of(name, list->items[0].items);
+    if (choice && call.word == "grid_search")
+      choice->remarks.emplace_back("a grid has no equal; the values are chosen like any others");
+    return choice;
   }
   const std::span<const Distribution> words = kRayWords;
   if (const Distribution* row = find_row(words, call.word))
@@ -131,6 +139,23 @@ Result<ForeignParameter> ray_parameter(const std::string& name, const Call& call
   std::vector<std::string_view> known = names_of(words);
   known.insert(known.end(), kLists.begin(), kLists.end());
   return mistake(unknown_name("word", call.word, known));
+}
+
+// Returns the parameter of one value. A text that looks like a call may be a misspelt word.
+Result<ForeignParameter> ray_constant(const std::string& name, const YamlNode& value) {
+  const auto call = call_in(value);
+  if (call) {
+    const std::span<const Distribution> words = kRayWords;
+    std::vector<std::string_view> known = names_of(words);
+    known.insert(known.end(), kLists.begin(), kLists.end());
+    if (did_you_mean(call->word, known))
+      return fail(ErrorCode::kInput, name + ": " + unknown_name("word", call->word, known));
+  }
+  Result<ForeignParameter> parameter = choice_of(name, std::span(&value, 1));
+  if (parameter && call)
+    parameter->remarks.push_back(
+        fmt::format("{} is no word of Ray Tune: it is given as a text", in_quotes(value.scalar)));
+  return parameter;
 }
 
 Result<void> read_entries(const YamlNode& map, const std::string& prefix, const YamlSource& source,
@@ -143,7 +168,7 @@ Result<void> read_entries(const YamlNode& map, const std::string& prefix, const 
     }
     const auto call = ray_call_in(entry.value);
     Result<ForeignParameter> parameter =
-        call ? ray_parameter(name, *call) : choice_of(name, std::span(&entry.value, 1));
+        call ? ray_parameter(name, *call) : ray_constant(name, entry.value);
     if (!parameter) return source.error(entry.at, parameter.error().message);
     space.parameters.push_back(std::move(*parameter));
   }

@@ -38,17 +38,27 @@ constexpr std::array kMethods = {
     Method{"random", "random", ""}, Method{"bayes", "gp", ""},
     Method{"grid", "sobol", "a grid has no equal; sobol tries every choice evenly"}};
 
+constexpr std::array<std::string_view, 10> kParameterKeys = {
+    "distribution", "min",    "max",           "mu",        "sigma", "q",
+    "value",        "values", "probabilities", "parameters"};
+constexpr std::array<std::string_view, 4> kMetricKeys = {"name", "goal", "target", "impute"};
+constexpr std::array<std::string_view, 2> kGoals = {"minimize", "maximize"};
+constexpr std::array<std::string_view, 6> kStopKeys = {"type", "min_iter", "max_iter",
+                                                       "s",    "eta",      "strict"};
+
+// The keys of a sweep that mean something here, and those that only Weights & Biases needs.
+constexpr std::array<std::string_view, 8> kSweepKeys = {
+    "name", "program", "command", "method", "metric", "parameters", "early_terminate", "run_cap"};
+constexpr std::array<std::string_view, 10> kLeftOutKeys = {
+    "version", "description", "project",  "entity",   "controller",
+    "job",     "image_uri",   "resource", "settings", "tags"};
+
 constexpr double kDefaultEta = 3;
+constexpr double kMostRuns = 1e9;
 
 const YamlNode* value_at(const YamlNode& map, std::string_view key) {
   const YamlEntry* entry = map.find(key);
   return entry == nullptr ? nullptr : &entry->value;
-}
-
-// Returns the text of a key; empty if it is not there.
-std::string text_at(const YamlNode& map, std::string_view key) {
-  const YamlNode* node = value_at(map, key);
-  return node == nullptr ? "" : node->scalar;
 }
 
 // Returns the word that holds where a parameter does not say its distribution.
@@ -84,14 +94,17 @@ Result<ForeignParameter> sweep_number(const Distribution& row, const std::string
 }
 
 Result<ForeignParameter> sweep_parameter(const std::string& name, const YamlNode& parameter) {
-  const std::string said = text_at(parameter, "distribution");
-  const std::string_view word = said.empty() ? implied_distribution(parameter) : said;
   const auto mistake = [&name](const std::string& what) {
     return fail(ErrorCode::kInput, name + ": " + what);
   };
-  if (word.starts_with("categorical")) {
+  DETOL_TRY(has_known_keys(parameter, name, kParameterKeys));
+  const auto said = text_at(parameter, "distribution");
+  if (!said) return mistake(said.error().message);
+  const std::string_view word = said->empty() ? implied_distribution(parameter) : *said;
+  if (word == "categorical" || word == "categorical_w_probabilities") {
     const YamlNode* values = value_at(parameter, "values");
-    if (values == nullptr) return mistake("categorical needs values");
+    if (values == nullptr || values->kind != YamlNode::Kind::kList)
+      return mistake("categorical needs values, which is a list");
     Result<ForeignParameter> choice = choice_of(name, values->items);
     if (choice && parameter.find("probabilities") != nullptr)
       choice->remarks.emplace_back("its values are equally likely; the probabilities are left out");
@@ -110,29 +123,74 @@ Result<ForeignParameter> sweep_parameter(const std::string& name, const YamlNode
   return mistake(unknown_name("distribution", word, known));
 }
 
+// Files have maximum, max and Maximize, too.
+std::string unknown_goal(const std::string& word) {
+  const auto begins_like = [&word](std::string_view goal) {
+    return same_but_for_case(std::string_view(word).substr(0, 3), goal.substr(0, 3));
+  };
+  const auto meant = std::ranges::find_if(kGoals, begins_like);
+  if (meant == kGoals.end()) return unknown_name("goal", word, kGoals);
+  return fmt::format("unknown goal {}; did you mean '{}'? known: {}", in_quotes(word), *meant,
+                     join(kGoals));
+}
+
 class SweepReader {
  public:
   SweepReader(const YamlNode& tree, const YamlSource& source) : tree_(tree), source_(source) {}
 
   Result<ForeignSpace> read() {
     space_.format = "a sweep of Weights & Biases";
-    space_.study = text_at(tree_, "name");
+    DETOL_TRY(look_at_keys());
+    DETOL_ASSIGN(space_.study, word_at("name"));
     DETOL_TRY(read_parameters(tree_.find("parameters")->value, ""));
     DETOL_TRY(read_command());
-    read_metric();
+    DETOL_TRY(read_metric());
     DETOL_TRY(read_method());
     DETOL_TRY(read_early_termination());
-    if (const YamlNode* cap = value_at(tree_, "run_cap")) space_.budget = cap->scalar + "trials";
+    DETOL_TRY(read_run_cap());
     return std::move(space_);
   }
 
  private:
+  // A key that nobody knows may be a misspelt one that matters; else it is left out, and said.
+  Result<void> look_at_keys() {
+    for (const YamlEntry& entry : tree_.entries) {
+      const bool is_known = std::ranges::find(kSweepKeys, entry.key) != kSweepKeys.end() ||
+                            std::ranges::find(kLeftOutKeys, entry.key) != kLeftOutKeys.end();
+      if (is_known) continue;
+      if (did_you_mean(entry.key, kSweepKeys))
+        return source_.error(entry.at, unknown_name("key", entry.key, kSweepKeys));
+      space_.remarks.push_back(fmt::format("the key {} is left out", in_quotes(entry.key)));
+    }
+    return {};
+  }
+
+  // Returns the text of a key of the sweep; empty if it is not there.
+  Result<std::string> word_at(std::string_view key) const {
+    const auto text = text_at(tree_, key);
+    if (!text) return source_.error(tree_.find(key)->at, text.error().message);
+    return text;
+  }
+
+  Result<void> read_run_cap() {
+    const YamlNode* cap = value_at(tree_, "run_cap");
+    if (cap == nullptr) return {};
+    const auto runs = number_of(*cap);
+    if (!runs || !(*runs >= 1 && *runs <= kMostRuns) || *runs != std::floor(*runs))
+      return source_.error(cap->at, fmt::format("run_cap is {}; it must be a whole number of runs",
+                                                in_quotes(cap->scalar)));
+    space_.budget = fmt::format("{}trials", static_cast<std::int64_t>(*runs));
+    return {};
+  }
+
   Result<void> read_parameters(const YamlNode& parameters, const std::string& prefix) {
     for (const YamlEntry& entry : parameters.entries) {
       const std::string name = prefix + entry.key;
       if (entry.value.kind != YamlNode::Kind::kMap)
         return source_.error(entry.at, name + ": a parameter is a map, as in {value: 3}");
       if (const YamlNode* inner = value_at(entry.value, "parameters")) {
+        if (inner->kind != YamlNode::Kind::kMap || entry.value.entries.size() > 1)
+          return source_.error(entry.at, name + ": parameters is a map of them, and stands alone");
         DETOL_TRY(read_parameters(*inner, name + "."));
         continue;
       }
@@ -145,7 +203,7 @@ class SweepReader {
 
   // Fills in the macros of the command; without one it is the interpreter, program and arguments.
   Result<void> read_command() {
-    const std::string program = text_at(tree_, "program");
+    DETOL_ASSIGN(const std::string program, word_at("program"));
     const YamlNode* command = value_at(tree_, "command");
     if (command == nullptr) {
       if (program.empty()) return {};
@@ -153,7 +211,11 @@ class SweepReader {
       add_arguments("--");
       return {};
     }
+    if (command->kind != YamlNode::Kind::kList)
+      return source_.error(command->at, "command must be a list of words");
     for (const YamlNode& item : command->items) {
+      if (item.kind != YamlNode::Kind::kScalar)
+        return source_.error(item.at, "command must be a list of words");
       std::string word = item.scalar;
       if (word == "${args}" || word == "${args_no_boolean_flags}") {
         add_arguments("--");
@@ -186,15 +248,32 @@ class SweepReader {
       space_.run.push_back(fmt::format("{0}{1}={{{1}}}", hyphens, parameter.domain.name));
   }
 
-  void read_metric() {
-    const YamlNode* metric = value_at(tree_, "metric");
-    if (metric == nullptr) return;
-    space_.metric = text_at(*metric, "name");
-    space_.maximizes = text_at(*metric, "goal") == "maximize";
-    if (metric->find("target") != nullptr)
+  Result<void> read_metric() {
+    const YamlEntry* entry = tree_.find("metric");
+    if (entry == nullptr) return {};
+    const YamlNode& metric = entry->value;
+    const auto placed = [&](const Error& error) {
+      return source_.error(entry->at, "metric: " + error.message).value();
+    };
+    if (metric.kind != YamlNode::Kind::kMap)
+      return source_.error(metric.at, "metric must be a map, as in {name: loss, goal: minimize}");
+    if (const auto known = has_known_keys(metric, "metric", kMetricKeys); !known)
+      return source_.error(entry->at, known.error().message);
+    DETOL_ASSIGN(space_.metric, text_at(metric, "name").map_error(placed));
+    if (space_.metric.empty()) return source_.error(entry->at, "metric: it needs a name");
+    if (const YamlNode* goal = value_at(metric, "goal")) {
+      if (std::ranges::find(kGoals, goal->scalar) == kGoals.end())
+        return source_.error(goal->at, "metric: " + unknown_goal(goal->scalar));
+      space_.maximizes = goal->scalar == "maximize";
+    }
+    DETOL_ASSIGN(const std::string target, text_at(metric, "target").map_error(placed));
+    if (!target.empty())
       space_.remarks.push_back(
           fmt::format("the target of the metric is for the command line: --target '{}{}={}'",
-                      space_.metric, space_.maximizes ? ">" : "<", text_at(*metric, "target")));
+                      space_.metric, space_.maximizes ? ">" : "<", target));
+    if (metric.find("impute") != nullptr)
+      space_.remarks.emplace_back("impute is left out: a trial that fails has no value");
+    return {};
   }
 
   Result<void> read_method() {
@@ -218,7 +297,11 @@ class SweepReader {
     const auto placed = [&](const Error& error) {
       return source_.error(entry->at, "early_terminate: " + error.message).value();
     };
-    const std::string type = text_at(stop, "type");
+    if (stop.kind != YamlNode::Kind::kMap)
+      return source_.error(stop.at, "early_terminate must be a map, as in {type: hyperband, ...}");
+    if (const auto known = has_known_keys(stop, "early_terminate", kStopKeys); !known)
+      return source_.error(entry->at, known.error().message);
+    DETOL_ASSIGN(const std::string type, text_at(stop, "type").map_error(placed));
     if (type != "hyperband")
       return source_.error(
           entry->at, "early_terminate: " +
@@ -235,6 +318,8 @@ class SweepReader {
     }
     space_.pruner = fmt::format("{{name: {}, min_resource: {}, reduction_factor: {}}}",
                                 has_end ? "hyperband" : "asha", first, eta);
+    if (stop.find("strict") != nullptr)
+      space_.remarks.emplace_back("early_terminate: strict has no equal and is left out");
     space_.remarks.emplace_back(
         "early_terminate counted reports; the pruner counts the steps that they name, and goes on "
         "with paused trials later");

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "encodings/study/study_config.h"
+#include "encodings/study/written_parameters.h"
 
 namespace detol {
 namespace {
@@ -87,6 +87,14 @@ INSTANTIATE_TEST_SUITE_P(Nni, ForeignWord, testing::ValuesIn(kNni));
 #define SWEEP "method: random\nparameters: {y: {values: [1, 2]}, x: "
 const Case kWandb[] = {
     {SWEEP "{values: [adam, 2, true]}}", "categorical adam 2 true"},
+    {SWEEP "{values: [no, Yes, y, 'no']}}", "categorical false true y no"},
+    {SWEEP "{values: [010, 0x1F, 0b11, 1_000, 1:30, -0o7]}}", "categorical 8 31 3 1000 90 -0o7"},
+    {SWEEP "{values: [1e5, 1.0e5, 1.0e+5, 1_0.5, .5]}}", "categorical 1e5 1.0e5 100000 10.5 0.5"},
+    {SWEEP "{values: [3.10, 007, '007', '3.10']}}", "categorical 3.1 7 007 3.10"},
+    {SWEEP "{values: [Null, 3]}}", "categorical None 3", true},
+    {SWEEP "{min: 1e-5, max: 1e-1}}", "float 1e-05 0.1"},
+    {SWEEP "{min: 010, max: 1_0}}", "int 8 10"},
+    {SWEEP "{min: '0.1', max: 1.0}}", "float 0.1 1"},
     {SWEEP "{values: [1, null]}}", "categorical 1 None", true},
     {SWEEP "{values: [[8, 8], [16]]}}", "categorical [8, 8] [16]", true},
     {SWEEP "{values: [1, 2], probabilities: [0.5, 0.5]}}", "categorical 1 2", true},
@@ -129,6 +137,10 @@ const Case kOptuna[] = {
      "float 0.1 0.5 step 0.2"},
     {OPTUNA("IntUniformDistribution", R"("low": 1, "high": 9, "step": 2)"), "int 1 9 step 2"},
     {OPTUNA("IntLogUniformDistribution", R"("low": 1, "high": 9, "step": 1)"), "int 1 9 log"},
+    {"{'x': {'name': 'FloatDistribution', 'attributes': "
+     "{'step': None, 'low': 0.001, 'high': 1.0, 'log': True}}}",
+     "float 0.001 1 log"},
+    {OPTUNA("FloatDistribution", R"("low": 0.1, "high": 1, "log": null)"), "float 0.1 1"},
     {R"({"x": "{\"name\": \"IntUniformDistribution\", \"attributes\": {\"low\": 1, \"high\": 9}}"})",
      "int 1 9"}};
 INSTANTIATE_TEST_SUITE_P(Optuna, ForeignWord, testing::ValuesIn(kOptuna));
@@ -149,7 +161,10 @@ const Case kRay[] = {
     {"x: tune.lograndint(1, 10)", "int 1 9 log"},
     {"x: tune.qlograndint(2, 10, 2)", "int 2 10 step 2 log"},
     {R"J({"x": "tune.choice(['a', \"b\", 3, True, None])"})J", "categorical a b 3 true None"},
-    {"x: tune.grid_search([32, 64])", "categorical 32 64"},
+    {"x: tune.choice([1_000, 0x10, False, 1e5, yes])", "categorical 1000 16 false 100000 yes"},
+    {"x: tune.randint(1_000, 2_000)", "int 1000 1999"},
+    {"x: tune.grid_search([32, 64])", "categorical 32 64", true},
+    {"{y: 'randint(0, 2)', x: 'relu(1)'}", "never", true},
     {"{y: 'randint(0, 2)', x: 10}", "never"}};
 INSTANTIATE_TEST_SUITE_P(Ray, ForeignWord, testing::ValuesIn(kRay));
 
@@ -252,6 +267,53 @@ const Wrong kWrong[] = {
      "file:3:1: early_terminate: unknown type 'median'"},
     {"method: grid\nparameters: {x: {values: [1]}}\ncommand: [python, '${args_json}']",
      "file:3:19: command: '${args_json}' has no equal"},
+    {SWEEP "{min: 0, max: 1, distrubution: log_uniform_values}}",
+     "file:2:35: x: unknown key 'distrubution'; did you mean 'distribution'?"},
+    {SWEEP "{distribution: categorically, values: [1]}}",
+     "file:2:35: x: unknown distribution 'categorically'; did you mean 'categorical'?"},
+    {SWEEP "{distribution: [uniform], min: 0, max: 1}}",
+     "file:2:35: x: distribution must be a word"},
+    {SWEEP "{min: low, max: 1}}", "file:2:35: x: it needs a number as min, not 'low'"},
+    {SWEEP "{min: yes, max: 1}}", "file:2:35: x: it needs a number as min, not 'true'"},
+    {SWEEP "{values: 3}}", "file:2:35: x: categorical needs values, which is a list"},
+    {SWEEP "{values: [no, off]}}", "file:2:35: x: the choice false is there twice"},
+    {SWEEP "{parameters: {z: {value: 1}}, min: 0}}", "file:2:35: x: parameters is a map of them"},
+    {SWEEP "{value: 1}}\nearly_termniate: {type: hyperband, min_iter: 3}",
+     "file:3:1: unknown key 'early_termniate'; did you mean 'early_terminate'?"},
+    {SWEEP "{value: 1}}\nearly_terminate: {type: hyperband, min_itr: 3}",
+     "file:3:1: early_terminate: unknown key 'min_itr'; did you mean 'min_iter'?"},
+    {SWEEP "{value: 1}}\nearly_terminate: hyperband", "file:3:18: early_terminate must be a map"},
+    {SWEEP "{value: 1}}\nrun_cap: many", "file:3:10: run_cap is 'many'; it must be a whole"},
+    {SWEEP "{value: 1}}\nrun_cap: 1.5", "file:3:10: run_cap is '1.5'; it must be a whole"},
+    {SWEEP "{value: 1}}\nprogram: [a, b]", "file:3:1: program must be a word"},
+    {SWEEP "{value: 1}}\ncommand: python a.py", "file:3:10: command must be a list of words"},
+    {SWEEP "{value: 1}}\nmetric: loss", "file:3:9: metric must be a map"},
+    {SWEEP "{value: 1}}\nmetric: {goal: minimize}", "file:3:1: metric: it needs a name"},
+    {SWEEP "{value: 1}}\nmetric: {name: acc, direction: maximize}",
+     "file:3:1: metric: unknown key 'direction'"},
+    {"method: Random\nparameters: {x: {values: [1]}}",
+     "file:1:9: unknown method 'Random'; did you mean 'random'?"},
+    {"{\"x\": {\"_type\": \"uniform\", \"_value\": [0, 1], \"_log\": true}}",
+     "file:1:2: x: unknown key '_log'"},
+    {"{\"x\": {\"_type\": \"uniform\", \"_value\": [0, \"one\"]}}",
+     "file:1:2: x: uniform needs numbers, not 'one'"},
+    {"{\"x\": {\"_type\": \"Choice\", \"_value\": [0, 1]}}",
+     "file:1:2: x: unknown _type 'Choice'; did you mean 'choice'?"},
+    {OPTUNA("FloatDistribution", R"("low": 0.1, "high": 1, "log": "true")"),
+     "file:1:2: x: log is 'true'; it must be true or false"},
+    {OPTUNA("FloatDistribution", R"("low": 0.1, "high": 1, "log": 1)"),
+     "file:1:2: x: log is '1'; it must be true or false"},
+    {OPTUNA("FloatDistribution", R"("low": 0.1, "high": 1, "logg": true)"),
+     "file:1:2: x: unknown key 'logg'; did you mean 'log'?"},
+    {OPTUNA("FloatDistribution", R"("low": 0.1, "high": 1, "step": "small")"),
+     "file:1:2: x: it needs a number as step, not 'small'"},
+    {OPTUNA("floatdistribution", R"("low": 0.1, "high": 1)"),
+     "file:1:2: x: unknown distribution 'floatdistribution'; did you mean 'FloatDistribution'?"},
+    {OPTUNA("CategoricalDistribution", R"("choices": 3)"), "file:1:2: x: its choices must be a"},
+    {"{y: 'randint(0, 2)', x: 'loguniforms(1e-4, 1e-1)'}",
+     "file:1:22: x: unknown word 'loguniforms'; did you mean 'loguniform'?"},
+    {"x: tune.uniform(0, 1, lower=2)", "file:1:1: x: its argument 'lower' is given twice"},
+    {"x: tune.uniform(0, 1, 2, 3)", "file:1:1: x: its argument 'base' is given twice"},
     {OPTUNA("NormalDistribution", ""), "file:1:2: x: unknown distribution 'NormalDistribution'"},
     {OPTUNA("FloatDistribution", R"("low": 1)"), "file:1:2: x: it needs a number as high"},
     {OPTUNA("CategoricalDistribution", ""), "file:1:2: x: its attributes lack the choices"},
@@ -263,9 +325,49 @@ const Wrong kWrong[] = {
     {"x: tune.randint(0.5, 3)", "file:1:1: x: randint needs whole numbers"}};
 INSTANTIATE_TEST_SUITE_P(All, WrongForeignSpace, testing::ValuesIn(kWrong));
 
+TEST(ForeignSpace, AGoalIsOneOfTwoWordsAndNeverTheOtherOne) {
+  const std::string sweep = SWEEP "{value: 1}}\nmetric: {name: acc, goal: ";
+  EXPECT_TRUE(read(sweep + "maximize}").maximizes);
+  EXPECT_FALSE(read(sweep + "minimize}").maximizes);
+  for (const std::string goal : {"maximum", "max", "Maximize", "MAXIMIZE", "minimum", "up", "''"}) {
+    const auto space = read_foreign_space(sweep + goal + "}", "file");
+    ASSERT_FALSE(space.has_value()) << goal;
+    EXPECT_TRUE(space.error().message.starts_with("file:3:27: metric: unknown goal")) << goal;
+    EXPECT_NE(space.error().message.find("known: minimize, maximize"), std::string::npos) << goal;
+  }
+  EXPECT_NE(read_foreign_space(sweep + "maximum}", "file").error().message.find("'maximize'?"),
+            std::string::npos);
+}
+
+TEST(ForeignSpace, WhatIsLeftOutOfASweepOrReadsOtherwiseThanItLooksIsSaid) {
+  const ForeignSpace space =
+      read(SWEEP "{values: [no, 1e5]}}\nproject: p\nfoo: bar\nmetric: {name: acc, impute: worst}");
+  const std::vector<std::string> remarks = {"the key 'foo' is left out",
+                                            "impute is left out: a trial that fails has no value",
+                                            "no is false in YAML 1.1, which Python reads",
+                                            "1e5 is a text in YAML 1.1, which Python reads"};
+  EXPECT_EQ(space.remarks, remarks);
+  const std::string file = write_space_file(space, "s", "sweep");
+  for (const std::string& remark : remarks)
+    EXPECT_NE(file.find("# " + remark), std::string::npos) << remark;
+}
+
+TEST(ForeignSpace, AProgramGetsTheWordsThatTheOtherToolGave) {
+  const StudyConfig config = written(read(SWEEP "{values: [1.0, 3.10, 2, '2.0', 1.0e-5]}}"));
+  std::vector<std::string> words;
+  const double x = static_cast<double>(*config.space.index_of("x"));
+  for (double code = 0; code < 5; ++code) {
+    Rng rng(1);
+    std::vector<double> codes(config.space.size(), 0);
+    codes[static_cast<std::size_t>(x)] = code;
+    words.push_back(written_parameters(config, config.space.repair(codes, rng)).at("x"));
+  }
+  EXPECT_EQ(words, (std::vector<std::string>{"1.0", "3.1", "2", "2.0", "1e-05"}));
+}
+
 TEST(ForeignSpace, NothingInItEscapesItsPlaceInTheFile) {
   const ForeignSpace space = read(
-      "program: \"train.py\\nbudget: 1trials\"\nmethod: random\nrun_cap: \"3trials\\nseed: 4\"\n"
+      "program: \"train.py\\nbudget: 1trials\"\nmethod: random\n"
       "metric: {name: \"a\\n# b\", target: \"1\\nseed: 3\"}\n"
       "parameters: {\"x\\ny: 1\": {values: [\"a\\nb\", \"'\", '\"', \"null\", \"1\"]}}\n");
   const StudyConfig config =
