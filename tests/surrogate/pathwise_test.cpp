@@ -72,6 +72,16 @@ TEST(PathwiseSample, HasThePosteriorsMeanAndCovariance) {
       process, points, [&](Rng rng) { return PathwiseSample(process, rng).values(points); }, 0.08);
 }
 
+TEST(PathwiseSample, TakesNoisyObservationsForNoMoreThanTheyAre) {
+  const Space space = cube(2);
+  LazyGp process = some_process(space, 6, 1);  // as much noise as variance of the function
+  Points points = some_points(space, 2);
+  points.push_back(process.points()[0]);  // observed itself, where the noise matters most
+  points.push_back(process.points()[1]);
+  expect_moments(
+      process, points, [&](Rng rng) { return PathwiseSample(process, rng).values(points); }, 0.08);
+}
+
 TEST(PathwiseSample, OfNoObservationsHasThePriorsMoments) {
   const Space space = cube(1);
   const Features features(space);
