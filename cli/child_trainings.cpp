@@ -33,6 +33,7 @@
 #include "core/clock.h"
 #include "core/exit_code.h"
 #include "core/fault.h"
+#include "core/json_text.h"
 #include "core/log.h"
 
 namespace detol::inline cli {
@@ -70,7 +71,7 @@ Result<Evaluation> end_in(const json& line) {
 }
 
 void write_line(int pipe, const json& line) {
-  const std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
+  const std::string text = compact(line) + '\n';
   for (std::string_view rest = text; !rest.empty();) {
     const ssize_t written = ::write(pipe, rest.data(), rest.size());
     if (written < 0 && errno != EINTR) ::_exit(kExitInternal);
@@ -261,7 +262,7 @@ class Children {
   }
 
   void take_line(Child& child, const std::string& text) {
-    const json line = json::parse(text, nullptr, false);
+    const json line = json_or_discarded(text);
     if (!line.contains("metrics")) {
       child.ended = end_in(line);
       return;

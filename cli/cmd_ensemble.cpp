@@ -16,6 +16,7 @@
 #include "cli/stop_signals.h"
 #include "cli/test_score.h"
 #include "core/exit_code.h"
+#include "core/json_text.h"
 #include "core/log.h"
 #include "core/table.h"
 #include "trainer/trainer.h"
@@ -168,7 +169,7 @@ Result<int> distill(const Arguments& arguments, std::int64_t teacher) {
                   .parent = ensemble.model};
   DETOL_ASSIGN(work.count, number_at_most(arguments, "seeds", 1, kMostSeeds));
   DETOL_ASSIGN(const double weight, teacher_weight(arguments));
-  work.settings = nlohmann::json{{"teacher_weight", weight}}.dump();
+  work.settings = compact(nlohmann::json{{"teacher_weight", weight}});
   DETOL_TRY(set_network(trials, work));
   DETOL_ASSIGN(work.candidate.recipe.epochs, epochs_from(arguments, work.shared.config));
   DETOL_ASSIGN(std::vector<event::Model> models, models_to_train(work, record));

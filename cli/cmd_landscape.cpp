@@ -10,6 +10,7 @@
 #include "cli/test_score.h"
 #include "core/exit_code.h"
 #include "core/file.h"
+#include "core/json_text.h"
 #include "core/log.h"
 #include "knowledge/artefacts.h"
 
@@ -59,7 +60,7 @@ Result<int> run_landscape(const Arguments& arguments) {
   DETOL_ASSIGN(auto found, measure_landscape(trained, shared, settings));
   found["trial"] = trial;
   const fs::path file = folder / fmt::format("{}.json", trial);
-  DETOL_TRY(write_file_durably(file, found.dump()));
+  DETOL_TRY(write_file_durably(file, compact(found)));
   const auto& explained = found["path"]["explained"];
   const Rows written{
       .columns = {"trial", "epochs", "repeats", "images", "loss", "explained_1", "explained_2",

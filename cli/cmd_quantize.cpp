@@ -7,6 +7,7 @@
 #include "cli/test_score.h"
 #include "cli/untrained_model.h"
 #include "core/exit_code.h"
+#include "core/json_text.h"
 #include "export/export.h"
 #include "trainer/data/formats/formats.h"
 #include "trainer/predict.h"
@@ -50,7 +51,7 @@ Result<int> run_quantize(const Arguments& arguments) {
   model.trained_on = parent.trained_on;
   model.began_from = kFromCheckpoint;
   model.parent = parent.model;
-  model.settings = nlohmann::ordered_json{{"bits", 8}, {"images", images}}.dump();
+  model.settings = compact(nlohmann::ordered_json{{"bits", 8}, {"images", images}});
   model.architecture = made.architecture;
   DETOL_TRY(measure_model(
       data, candidate.recipe,

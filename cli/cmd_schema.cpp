@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "core/file.h"
+#include "core/json_text.h"
 #include "core/table.h"
 #include "encodings/study/space_schema.h"
 #include "scheduler/pruners/pruner.h"
@@ -13,10 +14,10 @@ namespace detol::inline cli {
 namespace {
 
 Result<int> run_schema(const Arguments& arguments) {
-  const std::string text = space_schema({.algorithms = names_of(searchers()),
-                                         .pruners = names_of(pruners()),
-                                         .formats = names_of(formats())})
-                               .dump(1) +
+  const std::string text = compact(space_schema({.algorithms = names_of(searchers()),
+                                                 .pruners = names_of(pruners()),
+                                                 .formats = names_of(formats())}),
+                                   1) +
                            "\n";
   if (arguments.has("output"))
     DETOL_TRY(write_output(arguments.text("output"), text));

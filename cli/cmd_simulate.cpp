@@ -12,6 +12,7 @@
 #include "cli/preflight.h"
 #include "cli/settings.h"
 #include "core/file.h"
+#include "core/json_text.h"
 #include "core/log.h"
 #include "knowledge/query.h"
 #include "scheduler/run/group_size.h"
@@ -154,7 +155,7 @@ std::string series_of(const SimulationReport& report, int parts) {
     if (is_last)
       points.push_back({{"device_h", all[i].device_s / kHourS}, {"value", all[i].value}});
   }
-  return points.dump();
+  return compact(points);
 }
 
 Rows rows_of(const std::vector<Budget>& budgets, const std::vector<SimulationReport>& reports,

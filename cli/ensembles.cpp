@@ -8,6 +8,7 @@
 #include "cli/model_network.h"
 #include "cli/retraining.h"
 #include "cli/untrained_model.h"
+#include "core/json_text.h"
 #include "core/log.h"
 #include "trainer/ensemble.h"
 #include "trainer/predict.h"
@@ -126,13 +127,13 @@ std::string settings_of(const EnsembleRequest& request,
     if (one.model != 0) member["model"] = one.model;
     settings["members"].push_back(std::move(member));
   }
-  return settings.dump();
+  return compact(settings);
 }
 
 }  // namespace
 
 Result<std::vector<EnsembleMember>> members_of(const event::Model& model) {
-  const auto settings = ordered_json::parse(model.settings, nullptr, false);
+  const auto settings = json_or_discarded<ordered_json>(model.settings);
   const auto damaged = [&] {
     return fail(ErrorCode::kStorage, fmt::format("model {} is damaged", model.model));
   };
@@ -153,7 +154,7 @@ Result<std::vector<EnsembleMember>> members_of(const event::Model& model) {
 }
 
 bool is_of_request(const event::Model& ensemble, const EnsembleRequest& request) {
-  const auto settings = ordered_json::parse(ensemble.settings, nullptr, false);
+  const auto settings = json_or_discarded<ordered_json>(ensemble.settings);
   return ensemble.kind == kEnsembled && settings.is_object() &&
          (ensemble.trained_on == kOnValidationToo) == request.is_of_all_data &&
          settings.value("size", ordered_json()) == request.size &&

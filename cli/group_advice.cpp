@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "encodings/study/study_config.h"
 #include "knowledge/facts.h"
 #include "scheduler/run/group_size.h"
@@ -18,11 +19,12 @@ Result<int> workers_of_last_run(Reader& reader, const std::string& study) {
   double last_s = 0;
   int workers = 0;
   for (const Fact& fact : runs) {
-    const auto run = nlohmann::json::parse(fact.payload, nullptr, false);
-    if (!run.is_object() || run.value("study", "") != study || run.value("at", 0.0) < last_s)
+    const auto run = json_or_discarded(fact.payload);
+    if (!run.is_object() || field_or(run, "study", std::string()) != study ||
+        field_or(run, "at", 0.0) < last_s)
       continue;
-    last_s = run.value("at", 0.0);
-    workers = run.value("workers", 0);
+    last_s = field_or(run, "at", 0.0);
+    workers = field_or(run, "workers", 0);
   }
   return workers;
 }

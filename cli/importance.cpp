@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "core/table.h"
 
 namespace detol::inline cli {
@@ -20,7 +21,7 @@ Result<Objective> measured_objective(const OpenStudy& study, const Rows& trials,
     if (objective.metric == metric) return objective;
   }
   const auto* text = std::get_if<std::string>(&cell(trials, 0, "values"));
-  const auto values = nlohmann::json::parse(text != nullptr ? *text : "", nullptr, false);
+  const auto values = json_or_discarded(text != nullptr ? *text : "");
   if (!values.is_object()) return fail(ErrorCode::kStorage, "a trial's values are damaged");
   std::vector<std::string> names;
   for (const auto& member : values.items()) names.push_back(member.key());

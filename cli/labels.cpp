@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/clock.h"
+#include "core/json_text.h"
 #include "core/table.h"
 #include "core/utf8.h"
 
@@ -34,9 +35,9 @@ Result<void> check_note(const std::string& note) {
 // Returns a list in JSON, and else one text.
 Cell tags_cell(const Labels& labels, Format format) {
   if (format == Format::kJson || format == Format::kJsonl)
-    return nlohmann::json(labels.tags).dump();
+    return compact(nlohmann::json(labels.tags));
   if (labels.tags.empty()) return {};
-  return nlohmann::json(fmt::format("{}", fmt::join(labels.tags, " "))).dump();
+  return compact(nlohmann::json(fmt::format("{}", fmt::join(labels.tags, " "))));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "cli/labels.h"
 #include "cli/report_source.h"
 #include "core/clock.h"
+#include "core/json_text.h"
 #include "knowledge/changes.h"
 
 namespace detol::inline cli {
@@ -30,7 +31,7 @@ constexpr double kLeastPauseS = 1;         // between two models
 constexpr double kPauseForCost = 50;       // so that models take a fiftieth of a core
 
 std::string dumped(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return compact(value);
 }
 
 // Returns the columns of v_trials, or all, of these trials.

@@ -10,6 +10,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "core/table.h"
 
 namespace detol::inline cli {
@@ -63,9 +64,9 @@ Result<event::Model> model_in(const Rows& rows, std::size_t row) {
                      .settings = cell_as<std::string>(rows, row, "settings"),
                      .architecture = cell_as<std::string>(rows, row, "architecture")};
   const auto metrics =
-      OrderedJson::parse(cell_as<std::string>(rows, row, "values_json"), nullptr, false);
+      json_or_discarded<OrderedJson>(cell_as<std::string>(rows, row, "values_json"));
   const auto intervals =
-      OrderedJson::parse(cell_as<std::string>(rows, row, "intervals_json"), nullptr, false);
+      json_or_discarded<OrderedJson>(cell_as<std::string>(rows, row, "intervals_json"));
   if (!metrics.is_object() || !intervals.is_object())
     return fail(ErrorCode::kStorage, fmt::format("model {} is damaged", model.model));
   for (const auto& [name, value] : metrics.items())
@@ -82,7 +83,7 @@ std::string metrics_json(const event::Model& model, bool (*takes)(std::string_vi
   for (const auto& [name, value] : model.metrics) {
     if (takes(name)) object[name] = json_number_of(value);
   }
-  return object.dump();
+  return compact(object);
 }
 
 // Returns whether the database has the view; what an older detol wrote last has not.
@@ -165,7 +166,7 @@ std::string interval_json(const event::Model& model) {
   OrderedJson object = OrderedJson::object();
   for (const auto& [name, low, high] : model.intervals)
     object[name] = {json_number_of(low), json_number_of(high)};
-  return object.dump();
+  return compact(object);
 }
 
 Result<ModelRecord> ModelRecord::open(const std::filesystem::path& storage,

@@ -13,6 +13,7 @@
 #include "cli/table_layout.h"
 #include "core/descriptor.h"
 #include "core/file.h"
+#include "core/json_text.h"
 #include "core/utf8.h"
 
 namespace detol::inline cli {
@@ -43,7 +44,7 @@ Json to_json(const std::string& column, const Cell& cell) {
   const auto* text = std::get_if<std::string>(&cell);
   if (text == nullptr) return Json();
   if (!holds_json(column)) return Json(*text);
-  Json nested = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  Json nested = json_or_discarded<Json>(*text);
   return nested.is_discarded() ? Json(*text) : nested;
 }
 
@@ -55,7 +56,7 @@ Json to_object(const Rows& rows, std::size_t row) {
 }
 
 std::string dump(const Json& json, int indent) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return compact(json, indent);
 }
 
 // Grid: the words of a table or CSV file.

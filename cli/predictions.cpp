@@ -11,6 +11,7 @@
 #include "cli/retraining.h"
 #include "cli/test_score.h"
 #include "cli/trained_model.h"
+#include "core/json_text.h"
 #include "export/read_model.h"
 #include "scheduler/launchers/gpus.h"
 #include "trainer/predict.h"
@@ -40,7 +41,7 @@ class Names {
 };
 
 std::string text_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return compact(json);
 }
 
 // Returns the cells of a row behind its input's name.

@@ -10,6 +10,7 @@
 #include "cli/child_trainings.h"
 #include "cli/model_network.h"
 #include "core/file.h"
+#include "core/json_text.h"
 #include "core/log.h"
 #include "core/table.h"
 #include "export/architecture_text.h"
@@ -151,7 +152,7 @@ std::string settings_of(const PruningTerms& terms) {
                                      {"fraction", terms.fraction},
                                      {"importance", terms.importance->name}};
   if (terms.quantity == PrunedQuantity::kLatency) settings["batch"] = terms.latency_batch;
-  return settings.dump();
+  return compact(settings);
 }
 
 Result<bool> prune_for(const TrainedNetwork& parent, const PruningTerms& terms, Retraining& work,

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "knowledge/artefacts.h"
 #include "trainer/checkpoint.h"
 #include "trainer/data/formats/formats.h"
@@ -49,7 +50,7 @@ Result<Scored> scored_of(const OpenStudy& study, const fs::path& storage, const 
     return fail(ErrorCode::kEmpty, fmt::format("trial {} was never trained", scored.trial));
   scored.trained_as = trained_as(trials, row).value_or(scored.trial);
   const auto* text = std::get_if<std::string>(&cell(trials, row, "values"));
-  scored.metrics = json::parse(text != nullptr ? *text : "", nullptr, false);
+  scored.metrics = json_or_discarded(text != nullptr ? *text : "");
   DETOL_ASSIGN(const fs::path folder, find_artefacts(storage, study.record.name));
   scored.folder = folder / std::to_string(scored.trial);
   return scored;

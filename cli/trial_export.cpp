@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/trial_file.h"
+#include "core/json_text.h"
 
 namespace detol::inline cli {
 namespace {
@@ -103,7 +104,7 @@ std::string trials_json(const std::vector<NamedHistories>& studies) {
       object["trial"] = i;
       object.update(to_json(study.trials[i]));
       text += text.size() == 1 ? "\n" : ",\n";
-      text += object.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+      text += compact(object);
     }
   }
   return text + "\n]\n";

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/json_text.h"
 #include "core/log.h"
 #include "core/table.h"
 #include "trainer/data/formats/csv.h"
@@ -146,8 +147,8 @@ class TrialReader {
   // ------- JSON
 
   Result<void> read_array(std::string_view bytes) {
-    const PlainJson array = PlainJson::parse(bytes, nullptr, /*allow_exceptions=*/false);
-    if (!array.is_array()) return refuse(file_.path.string(), "it is no valid JSON array");
+    DETOL_ASSIGN(const PlainJson array,
+                 parse_json(bytes, file_.path.string() + ": it", {.bytes = bytes.size()}));
     for (std::size_t i = 0; i < array.size(); ++i)
       DETOL_TRY(read_object(array[i], fmt::format("{}: element {}", file_.path.string(), i)));
     return {};
@@ -159,8 +160,9 @@ class TrialReader {
       const std::string_view text = bytes.substr(0, end);
       bytes.remove_prefix(std::min(end + 1, bytes.size()));
       if (text.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-      DETOL_TRY(read_object(PlainJson::parse(text, nullptr, /*allow_exceptions=*/false),
-                            fmt::format("{}:{}", file_.path.string(), line)));
+      const std::string place = fmt::format("{}:{}", file_.path.string(), line);
+      DETOL_ASSIGN(const PlainJson object, parse_json(text, place + ": it"));
+      DETOL_TRY(read_object(object, place));
     }
     return {};
   }

@@ -12,6 +12,7 @@
 #include "cli/final_choice.h"
 #include "cli/model_rows.h"
 #include "cli/recommended_rows.h"
+#include "core/json_text.h"
 #include "core/table.h"
 #include "encodings/network/task.h"
 
@@ -148,7 +149,7 @@ Result<Rows> finished_rows(const OpenStudy& study, std::optional<std::vector<Tri
 Result<double> metric_of(const Rows& trials, std::size_t row, const std::string& metric) {
   const auto* text = std::get_if<std::string>(&cell(trials, row, "values"));
   if (text == nullptr) return std::numeric_limits<double>::quiet_NaN();  // it reported nothing
-  const auto values = nlohmann::json::parse(*text, nullptr, false);
+  const auto values = json_or_discarded(*text);
   if (!values.is_object()) return fail(ErrorCode::kStorage, "a trial's values are damaged");
   const auto value = values.find(metric);
   if (value == values.end() || !value->is_number()) return std::numeric_limits<double>::quiet_NaN();
@@ -226,7 +227,7 @@ Result<Rows> one_trial(const OpenStudy& study, const std::string& id_or_best) {
 
 Result<Genome> genome_of(const StudyConfig& config, const Rows& rows, std::size_t row) {
   const auto* text = std::get_if<std::string>(&cell(rows, row, "params"));
-  const auto params = nlohmann::json::parse(text != nullptr ? *text : "", nullptr, false);
+  const auto params = json_or_discarded(text != nullptr ? *text : "");
   if (!params.is_object()) return fail(ErrorCode::kStorage, "a trial's parameters are damaged");
   std::vector<std::pair<std::string, Value>> assignments;
   for (const auto& [name, value] : params.items()) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 
+#include "core/json_text.h"
 #include "core/table.h"
 #include "export/architecture_text.h"
 #include "export/formats.h"
@@ -165,11 +166,11 @@ Result<Network> network_from(const json& architecture) {
 }
 
 std::string architecture_text(const Network& network) {
-  return architecture_json(network).dump();
+  return compact(architecture_json(network));
 }
 
 Result<Network> network_from_text(std::string_view text) {
-  return network_from(json::parse(text, nullptr, /*allow_exceptions=*/false));
+  return network_from(json_or_discarded(text));
 }
 
 Result<void> check_size(const Shape& shape) {

@@ -106,9 +106,10 @@ Result<std::string> json_bytes(const Model& model) {
 }
 
 Result<void> compare_json(std::string_view bytes, const Model& model) {
-  DETOL_ASSIGN(const nlohmann::json read, parse_json(bytes, "it"));
+  DETOL_ASSIGN(const nlohmann::json read, parse_json(bytes, "it", kModelJson));
   DETOL_ASSIGN(const std::string expected, json_bytes(model));
-  const auto changes = nlohmann::json::diff(nlohmann::json::parse(expected), read);
+  DETOL_ASSIGN(const nlohmann::json own, parse_json(expected, "the model", kModelJson));
+  const auto changes = nlohmann::json::diff(own, read);
   if (changes.empty()) return {};
   const auto& first = changes.front();
   const std::string is = first.contains("value") ? compact(first["value"]) : "missing";

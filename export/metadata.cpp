@@ -52,7 +52,7 @@ const InputMeaning& meaning_of(const Model& model, bool is_raw) {
 Result<json> entry(const Metadata& metadata, const std::string& key) {
   const auto found = metadata.find(std::string(kPrefix) + key);
   if (found == metadata.end()) return json();
-  return parse_json(found->second, "the metadata's " + found->first);
+  return parse_json(found->second, "the metadata's " + found->first, kModelJson);
 }
 
 tl::unexpected<Error> no(std::string_view what, std::string_view key) {
@@ -102,7 +102,7 @@ Result<Value> value_from(const json& value, const std::string& name) {
   if (value.is_number_float()) return Value(value.get<double>());
   if (value.is_string()) return Value(value.get<std::string>());
   return fail(ErrorCode::kInput, fmt::format("the metadata's hyperparameter {} has no plain value",
-                                             json(name).dump().substr(0, 80)));
+                                             compact(json(name)).substr(0, 80)));
 }
 
 Result<void> read_params(const Metadata& metadata, Model& model) {

@@ -75,7 +75,8 @@ Result<Model> read_safetensors(std::string_view bytes) {
                 fmt::format("its metadata have no {}; detol reads the models that detol wrote",
                             kArchitecture));
   }
-  DETOL_ASSIGN(const nlohmann::json layers, parse_json(architecture->second, kArchitecture));
+  DETOL_ASSIGN(const nlohmann::json layers,
+               parse_json(architecture->second, kArchitecture, kModelJson));
   DETOL_ASSIGN(model.network, network_from(layers));
   DETOL_ASSIGN(model.weights, weights_from(contents, model.network));
   DETOL_TRY(check_model(model));

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
+#include "core/json_text.h"
 #include "core/table.h"
 #include "knowledge/choice_json_impl.h"
 #include "knowledge/json_number_impl.h"
@@ -18,7 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;  // choices and metrics keep their order
 
 std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);  // never throws on bad UTF-8
+  return compact(json);  // never throws on bad UTF-8
 }
 
 std::string objective_name(std::span<const Objective> objectives, std::size_t index) {
@@ -386,7 +387,7 @@ EventRow to_row(const Event& event, std::span<const Objective> objectives) {
 }
 
 Result<Event> to_event(const EventRow& row) {
-  const Json fields = Json::parse(row.payload, nullptr, /*allow_exceptions=*/false);
+  const Json fields = json_or_discarded<Json>(row.payload);
   if (!fields.is_object()) return malformed(row, "its payload is not a map");
   return parse(row, fields);
 }

@@ -7,6 +7,7 @@
 
 #include "core/fault.h"
 #include "core/file.h"
+#include "core/json_text.h"
 #include "encodings/study/study_config.h"
 #include "knowledge/artefacts.h"
 #include "knowledge/folder_intent_impl.h"
@@ -28,14 +29,14 @@ void remove_intent(const fs::path& path) {
 }
 
 Result<void> write_intent(const fs::path& path, const FolderIntent& intent) {
-  return write_file_durably(intent_file(path),
-                            json{{"folder", intent.folder}, {"new_name", intent.new_name}}.dump());
+  return write_file_durably(
+      intent_file(path), compact(json{{"folder", intent.folder}, {"new_name", intent.new_name}}));
 }
 
 // Reads the record. Names that no study can have were not written by us and are ignored.
 Result<FolderIntent> read_intent(const fs::path& path) {
   DETOL_ASSIGN(const std::string text, read_file(intent_file(path), 10000));
-  const json intent = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const json intent = json_or_discarded(text);
   const auto name = [&intent](const char* key) {
     const auto found = intent.is_object() ? intent.find(key) : intent.end();
     if (found == intent.end() || !found->is_string()) return std::string();

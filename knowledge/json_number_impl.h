@@ -10,6 +10,8 @@
 #include <optional>
 #include <string>
 
+#include "core/json_text.h"
+
 namespace detol::inline knowledge {
 
 inline nlohmann::ordered_json json_number(double value) {
@@ -21,7 +23,7 @@ inline nlohmann::ordered_json json_number(double value) {
 // Appends the text that json_number() dumps to.
 inline void append_number(std::string& text, double value) {
   if (!std::isfinite(value)) {
-    text.append(json_number(value).dump());
+    text.append(compact(json_number(value)));
     return;
   }
   char digits[64];

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "core/hash.h"
+#include "core/json_text.h"
 
 namespace detol::inline knowledge {
 namespace {
@@ -32,7 +33,7 @@ std::vector<Change> changes_of(const StudyRecord& study, std::span<const Fact> f
   std::vector<Change> changes;
   for (const Fact& fact : facts) {
     if (fact.payload.find(key) == std::string::npos) continue;  // saves the parsing
-    Json payload = Json::parse(fact.payload, nullptr, false);
+    Json payload = json_or_discarded<Json>(fact.payload);
     if (!payload.is_object() || payload.value("study", Json()) != key) continue;
     const Json at = payload.value("at", Json());
     if (at.is_number()) changes.push_back({at.get<double>(), fact.key, std::move(payload)});
@@ -69,7 +70,8 @@ std::vector<Fact> label_facts(const StudyRecord& study, const LabelChange& chang
     if (change.target) payload["trial"] = *change.target;
     payload.update(what);
     payload["at"] = at_s;
-    facts.push_back({kLabelFact, to_hex(std::uint64_t{device()} << 32 | device()), payload.dump()});
+    facts.push_back(
+        {kLabelFact, to_hex(std::uint64_t{device()} << 32 | device()), compact(payload)});
   };
   for (const std::string& tag : change.tags)
     add(Json::object({{"tag", tag}, {"on", !change.removes_tags}}));

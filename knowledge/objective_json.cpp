@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "core/table.h"
 #include "core/utf8.h"
 #include "knowledge/event_json.h"
@@ -17,13 +18,13 @@ std::string to_json(std::span<const Objective> objectives) {
   Json list = Json::array();
   for (const Objective& objective : objectives)
     list.push_back({{"metric", objective.metric}, {"direction", to_text(objective.direction)}});
-  return list.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return compact(list);
 }
 
 Result<std::vector<Objective>> objectives_from(std::string_view text) {
   try {
     std::vector<Objective> objectives;
-    for (const Json& item : Json::parse(text)) {
+    for (const Json& item : json_or_discarded<Json>(text)) {
       const auto metric = item.at("metric").get<std::string>();
       const auto direction = item.at("direction").get<std::string>();
       if (direction != "minimize" && direction != "maximize") {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/json_text.h"
 #include "core/table.h"
 #include "knowledge/json_number_impl.h"
 
@@ -13,7 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;  // metrics keep their order
 
 std::string quoted(const std::string& text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return compact(Json(text));
 }
 
 // Appends a list of the number that `value` returns for each report.
@@ -155,7 +156,7 @@ Result<std::vector<NumberedReport>> reports_of(const EventRow& row, std::int64_t
   const bool is_run = row.copy > 1;
   if (row.copy < 1 || (is_run && (row.copy > row.epoch || row.step % row.epoch != 0)))
     return malformed("copy");
-  const Json fields = Json::parse(row.payload, nullptr, /*allow_exceptions=*/false);
+  const Json fields = json_or_discarded<Json>(row.payload);
   if (!fields.is_object()) return malformed("payload");
   std::vector<NumberedReport> reports(static_cast<std::size_t>(row.copy));
   for (std::size_t i = 0; i < reports.size(); ++i) {

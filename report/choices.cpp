@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/json_text.h"
 #include "report/panels.h"
 
 namespace detol::inline report {
@@ -31,7 +32,7 @@ Json value_of(const ShownTrial& trial, const Domain& domain) {
   const auto found = trial.params.find(domain.name);
   if (found == trial.params.end()) return {};
   if (domain.is_numeric()) return found->is_number() ? *found : Json();
-  return found->is_string() ? *found : Json(found->dump());
+  return found->is_string() ? *found : Json(compact(*found));
 }
 
 }  // namespace

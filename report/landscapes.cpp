@@ -1,3 +1,4 @@
+#include "core/json_text.h"
 #include "report/panels.h"
 
 namespace detol::inline report {
@@ -6,7 +7,7 @@ namespace detol::inline report {
 Json landscapes(const ReportSource& source) {
   Json shown = Json::array();
   for (const std::string& text : source.landscapes) {
-    Json one = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    Json one = json_or_discarded<Json>(text);
     if (one.is_object() && one.contains("random") && one.contains("path"))
       shown.push_back(std::move(one));
   }

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "report/assets.h"
 #include "report/base64.h"
 #include "report/report.h"
@@ -40,7 +41,7 @@ std::string escaped(std::string_view text) {
 
 // Returns the JSON as text that no parser of HTML takes for a tag.
 std::string json_for_html(const Model& model) {
-  const std::string plain = model.dump(-1, ' ', false, Model::error_handler_t::replace);
+  const std::string plain = compact(model);
   std::string text;
   text.reserve(plain.size() + plain.size() / 16);
   for (const char c : plain) {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "core/hash.h"
+#include "core/json_text.h"
 
 namespace detol::inline report {
 namespace {
@@ -37,7 +38,7 @@ class RowReader {
   }
 
   Json object(const std::string& column) const {
-    Json read = Json::parse(text(column), nullptr, false);
+    Json read = json_or_discarded<Json>(text(column));
     return read.is_object() ? read : Json::object();
   }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/hash.h"
+#include "core/json_text.h"
 
 namespace detol::inline scheduler {
 namespace {
@@ -40,7 +41,7 @@ using Point = std::array<double, kFeatures.size()>;  // NaN: not known
 Point point_of(const Fact& fact) {
   Point point;
   point.fill(kUnknown);
-  const Json fields = Json::parse(fact.payload, nullptr, /*allow_exceptions=*/false);
+  const Json fields = json_or_discarded<Json>(fact.payload);
   if (!fields.is_object()) return point;
   for (std::size_t i = 0; i < point.size(); ++i) {
     const auto found = fields.find(kFeatures[i].field);

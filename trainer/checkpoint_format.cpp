@@ -23,6 +23,7 @@
 
 #include "core/hash.h"
 #include "core/json_numbers.h"
+#include "core/json_text.h"
 #include "core/utf8.h"
 
 namespace detol::inline trainer {
@@ -129,7 +130,7 @@ std::string header_of(const Checkpoint& checkpoint) {
   if (!state.residuals.empty()) header["residuals"] = describe(state.residuals);
   if (!state.pending.empty()) header["pending"] = describe(state.pending);
   if (!checkpoint.best.empty()) header["best"] = describe(checkpoint.best);
-  return header.dump(-1, ' ', false, json::error_handler_t::replace);
+  return compact(header);
 }
 
 void append_tensors(std::string& bytes, const Weights& tensors) {
@@ -259,9 +260,11 @@ tl::expected<Checkpoint, CheckpointFlaw> from_bytes(std::string_view bytes) {
   if (length > std::min(kLongestHeader, body.size() - kHeaderStart)) {
     return damaged("its header is longer than the file or 128 MB");
   }
+  const auto header =
+      parse_json(body.substr(kHeaderStart, length), "its header", {.bytes = kLongestHeader});
+  if (!header) return damaged(header.error().message);
   try {
-    const json header = json::parse(body.substr(kHeaderStart, length));
-    return contents_of(header, body.substr(kHeaderStart + length));
+    return contents_of(*header, body.substr(kHeaderStart + length));
   } catch (const json::exception& error) {
     return damaged(printable_excerpt(error.what()));
   }

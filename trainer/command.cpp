@@ -11,13 +11,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <thread>
 
 #include "core/clock.h"
+#include "core/json_text.h"
 #include "core/log.h"
 #include "core/table.h"
 #include "encodings/study/written_parameters.h"
@@ -96,7 +96,7 @@ class Output {
     }
     if (line_.find_first_not_of(' ') != std::string::npos) last_line_ = line_;
     line_.clear();
-    return found.empty() ? Result<void>() : append_line(report, found.dump());
+    return found.empty() ? Result<void>() : append_line(report, compact(found));
   }
 
   std::ofstream file_;
@@ -194,7 +194,7 @@ class CommandRun {
     start.environment.insert({{"DETOL_STUDY", config_.study},
                               {"DETOL_TRIAL", std::to_string(job_.trial)},
                               {"DETOL_TRIAL_DIR", job_.folder.string()},
-                              {"DETOL_PARAMS", parameters.dump()},
+                              {"DETOL_PARAMS", compact(parameters)},
                               {"DETOL_SEED", seed},
                               {"DETOL_BUDGET_EPOCHS", steps},
                               {"DETOL_REPORT", report_path_.string()},

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "core/table.h"
 #include "encodings/schema/schema_reader.h"
 #include "encodings/space/space.h"
@@ -78,7 +79,7 @@ std::string text_of(const YamlNode& node) {
   if (node.kind == YamlNode::Kind::kScalar) {
     const Value value = plain_value(node);
     const auto* text = std::get_if<std::string>(&value);
-    return text == nullptr ? to_text(value) : nlohmann::json(*text).dump();
+    return text == nullptr ? to_text(value) : compact(nlohmann::json(*text));
   }
   std::string all;
   for (const YamlNode& item : node.items) all += (all.empty() ? "" : ", ") + text_of(item);

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "encodings/foreign/formats.h"
 #include "encodings/foreign/python_values.h"
 #include "encodings/study/command.h"
@@ -37,7 +38,7 @@ bool is_plain(std::string_view text) {
 }
 
 std::string quoted(const std::string& text) {
-  return is_plain(text) ? text : nlohmann::json(text).dump();
+  return is_plain(text) ? text : compact(nlohmann::json(text));
 }
 
 // Writes 1.0, which Python gives as that text, with its point.

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
+
 namespace detol::inline encoding {
 
 std::vector<std::pair<std::string, std::string>> settings_of(const Layer& layer) {
@@ -34,8 +36,8 @@ nlohmann::ordered_json layer_json(const Network& network, NodeId id) {
                                   {"inputs", nlohmann::ordered_json::array()}};
   for (NodeId input : node.inputs) layer["inputs"].push_back(network.nodes()[input].name);
   for (const auto& [name, value] : settings_of(node.layer))
-    layer[name] =
-        name == "function" ? nlohmann::ordered_json(value) : nlohmann::ordered_json::parse(value);
+    layer[name] = name == "function" ? nlohmann::ordered_json(value)
+                                     : json_or_discarded<nlohmann::ordered_json>(value);
   layer["shape"] = {node.shape.channels, node.shape.height, node.shape.width};
   return layer;
 }

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "core/table.h"
 #include "encodings/network/canonical.h"
 #include "encodings/study/encodings.h"
@@ -84,7 +85,7 @@ std::vector<std::string> StudyConfig::table_key(const Genome& genome) const {
       texts.push_back(find_row(encodings(), encoding)->key(file.at("architecture")));
     } else {
       const json value = parameters.value(column.parameter, json(""));
-      texts.push_back(value.is_string() ? value.get<std::string>() : value.dump());
+      texts.push_back(value.is_string() ? value.get<std::string>() : compact(value));
     }
   }
   return texts;
@@ -101,7 +102,7 @@ std::string StudyConfig::architecture_json(const Genome& genome) const {
   if (template_ == nullptr || !template_->contains("architecture")) return "null";
   json architecture = resolved(template_->at("architecture"), genome);
   architecture.erase("constraints");
-  return architecture.dump();
+  return compact(architecture);
 }
 
 Result<std::vector<Genome>> initial_genomes(const StudyConfig& config) {

@@ -7,6 +7,7 @@
 
 #include <sqlite3.h>
 
+#include "core/json_text.h"
 #include "core/table.h"
 #include "knowledge/exchange/optuna.h"
 #include "knowledge/storage/sqlite.h"
@@ -154,7 +155,7 @@ class OptunaReader {
 
   // Optuna stores a number: the value, or the index of a choice.
   static std::optional<Value> value_of(double stored, std::string_view distribution) {
-    const json form = json::parse(distribution, nullptr, /*allow_exceptions=*/false);
+    const json form = json_or_discarded(distribution);
     if (!form.is_object() || !std::isfinite(stored)) return std::nullopt;
     const json name = form.value("name", json());
     constexpr double kLargestWhole = 9007199254740992;  // 2^53

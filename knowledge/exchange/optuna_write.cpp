@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 
 #include "core/durable_file.h"
+#include "core/json_text.h"
 #include "knowledge/exchange/optuna.h"
 #include "knowledge/storage/file_system.h"
 #include "knowledge/storage/sqlite.h"
@@ -111,7 +112,7 @@ std::string distribution_of(const Domain& domain) {
       attributes["step"] = domain.step > 0 && !domain.log ? json(domain.step) : json();
       break;
   }
-  return json{{"name", name}, {"attributes", attributes}}.dump();
+  return compact(json{{"name", name}, {"attributes", attributes}});
 }
 
 class OptunaWriter {
@@ -156,7 +157,7 @@ class OptunaWriter {
       DETOL_TRY(add_direction_.run());
       names.push_back(study.objectives[i].metric);
     }
-    const std::string names_json = names.dump();
+    const std::string names_json = compact(names);
     add_names_.bind(1, study_);
     add_names_.bind(2, std::string_view(names_json));
     DETOL_TRY(add_names_.run());

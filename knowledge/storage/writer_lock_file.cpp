@@ -16,6 +16,7 @@
 #include "core/descriptor.h"
 #include "core/file.h"
 #include "core/host.h"
+#include "core/json_text.h"
 #include "knowledge/storage/file_system.h"
 
 namespace detol::inline knowledge {
@@ -176,8 +177,8 @@ bool would_be_refused(int file, short type, ByteRange bytes) {
 LockHolder read_slot(int file, Slot slot) {
   std::array<char, kSlotSize> text{};
   const auto size = ::pread(file, text.data(), text.size(), slot * kSlotSize);
-  const json parsed = json::parse(text.data(), text.data() + (size > 0 ? size : 0), nullptr,
-                                  /*allow_exceptions=*/false);
+  const json parsed =
+      json_or_discarded({text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))});
   const json holder = parsed.is_object() ? parsed : json::object();
   LockHolder found;
   found.writer.host = field(holder, "host", found.writer.host);
@@ -197,7 +198,7 @@ bool write_slot(int file, Slot slot, const LockHolder& holder) {
                     {"study", writer.study},
                     {"token", holder.token}};
   // Padded, so that one write replaces all of a slot, even on a full disk.
-  std::string text = fields.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string text = compact(fields);
   text.resize(kSlotSize - 1, ' ');
   text.push_back('\n');
   const auto written = ::pwrite(file, text.data(), text.size(), slot * kSlotSize);

@@ -21,6 +21,7 @@
 #include "core/descriptor.h"
 #include "core/file.h"
 #include "core/host.h"
+#include "core/json_text.h"
 #include "scheduler/processes/run_folder.h"
 
 namespace detol::inline scheduler {
@@ -33,6 +34,7 @@ constexpr int kLookMs = 200;                         // between two looks at the
 constexpr int kFarewellMs = 1000;                    // for workers to see that the run is over
 constexpr int kProbeS = 3;                           // for one address to answer
 constexpr const char* kSecrets = "rendezvous.json";  // in the run folder
+constexpr int kHighestPort = 65535;
 constexpr const char* kLoopback = "127.0.0.1";
 constexpr std::string_view kIpc = "ipc://";
 constexpr std::size_t kLimit = 1 << 16;  // bytes of the file
@@ -111,27 +113,29 @@ bool answers(const std::string& endpoint) {
 
 // Writes a file that no other user can read at any instant; a symlink there is replaced.
 Result<void> write_secretly(const fs::path& file, const json& content) {
-  return write_file_durably(file, content.dump(), S_IRUSR | S_IWUSR);
+  return write_file_durably(file, compact(content), S_IRUSR | S_IWUSR);
 }
 
 std::optional<json> read_json(const fs::path& file) {
   const auto text = read_file(file, kLimit);
   if (!text) return std::nullopt;
-  json content = json::parse(*text, nullptr, false);
+  json content = json_or_discarded(*text);
   return content.is_object() ? std::optional(std::move(content)) : std::nullopt;
 }
 
 bool is_here(const json& content) {
-  return content.value("machine", "") == this_machine();
+  return field_or(content, "machine", std::string()) == this_machine();
 }
 
 // Returns the first address that answers from here, or nullopt.
 std::optional<std::string> reachable(const json& content) {
-  const std::string socket = content.value("socket", "");
+  const std::string socket = field_or(content, "socket", std::string());
   if (is_here(content) && answers(socket)) return socket;
-  const int port = content.value("port", 0);
-  if (port == 0) return std::nullopt;
-  std::vector<std::string> hosts = content.at("hosts").get<std::vector<std::string>>();
+  const int port = field_or(content, "port", 0);
+  if (port < 1 || port > kHighestPort) return std::nullopt;
+  std::vector<std::string> hosts;
+  for (const json& host : content.value("hosts", json()))
+    if (host.is_string()) hosts.push_back(host.get<std::string>());
   if (is_here(content)) hosts = {kLoopback};
   for (const std::string& host : hosts) {
     if (answers(host, port)) return fmt::format("tcp://{}:{}", host, port);
@@ -165,11 +169,12 @@ Result<RendezvousInfo> rendezvous_info(const fs::path& run_folder, Reach reach) 
   }
   const auto content = read_json(file);
   if (!content) return fail(ErrorCode::kInternal, fmt::format("{}: damaged", file.string()));
-  return RendezvousInfo{.reach = static_cast<Reach>(content->value("reach", 0)),
+  return RendezvousInfo{.reach = static_cast<Reach>(field_or(*content, "reach", 0)),
                         .socket = endpoint_in(run_folder),
-                        .port = content->value("port", 0),
-                        .keys = {content->value("public", ""), content->value("secret", "")},
-                        .key = content->value("key", ""),
+                        .port = field_or(*content, "port", 0),
+                        .keys = {field_or(*content, "public", std::string()),
+                                 field_or(*content, "secret", std::string())},
+                        .key = field_or(*content, "key", std::string()),
                         .backend = {},
                         .host = host_name()};
 }
@@ -208,7 +213,9 @@ void withdraw(const fs::path& file) {
 void remove_published(const fs::path& run_folder, const fs::path& file) {
   const auto own = read_json(run_folder / kSecrets);
   const auto content = published(file);
-  if (!own || !content || own->value("key", "") != content->value("key", "?")) return;
+  if (!own || !content ||
+      field_or(*own, "key", std::string()) != field_or(*content, "key", std::string("?")))
+    return;
   std::error_code ignored;
   fs::remove(file, ignored);
   fs::remove(file.parent_path(), ignored);  // if nothing else is in there
@@ -222,18 +229,18 @@ bool is_rendezvous_file(const fs::path& file) {
 std::optional<RendezvousInfo> read_rendezvous(const fs::path& file) {
   const auto content = published(file);
   if (!content || content->contains("over")) return std::nullopt;
-  return RendezvousInfo{.reach = static_cast<Reach>(content->value("reach", 0)),
+  return RendezvousInfo{.reach = static_cast<Reach>(field_or(*content, "reach", 0)),
                         .socket = {},
-                        .port = content->value("port", 0),
+                        .port = field_or(*content, "port", 0),
                         .keys = {},
                         .key = {},
-                        .group_size = content->value("group_size", 1),
-                        .takes_other_sizes = content->value("takes_other_sizes", false),
-                        .backend = content->value("backend", ""),
-                        .host = content->value("host", ""),
+                        .group_size = field_or(*content, "group_size", 1),
+                        .takes_other_sizes = field_or(*content, "takes_other_sizes", false),
+                        .backend = field_or(*content, "backend", std::string()),
+                        .host = field_or(*content, "host", std::string()),
                         .is_here = is_here(*content),
-                        .runs_programs = content->value("runs_programs", false),
-                        .comes_back = content->value("comes_back", true)};
+                        .runs_programs = field_or(*content, "runs_programs", false),
+                        .comes_back = field_or(*content, "comes_back", true)};
 }
 
 std::optional<MasterAddress> master_now(const fs::path& file) {
@@ -242,9 +249,9 @@ std::optional<MasterAddress> master_now(const fs::path& file) {
   const auto endpoint = reachable(*content);
   if (!endpoint) return std::nullopt;
   return MasterAddress{.endpoint = *endpoint,
-                       .keys = {content->value("public", ""), {}},
+                       .keys = {field_or(*content, "public", std::string()), {}},
                        .start = ::getpid(),
-                       .key = content->value("key", ""),
+                       .key = field_or(*content, "key", std::string()),
                        .run_file = file};
 }
 

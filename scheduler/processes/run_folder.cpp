@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "core/file.h"
+#include "core/json_text.h"
+#include "core/utf8.h"
 
 namespace detol::inline scheduler {
 namespace {
@@ -26,7 +28,8 @@ std::vector<fs::path> places() {
   for (const char* name : {"XDG_RUNTIME_DIR", "TMPDIR"}) {
     const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
     const fs::path place = value == nullptr ? "" : value;
-    if (place.is_absolute() && place.native().size() <= kLongestPlace) places.push_back(place);
+    const bool is_short = place.native().size() <= kLongestPlace;
+    if (place.is_absolute() && is_short && is_utf8(place.native())) places.push_back(place);
   }
   places.insert(places.end(), {"/tmp", "/var/tmp"});
   return places;
@@ -108,7 +111,7 @@ tl::unexpected<Error> damaged(const fs::path& path, const char* why) {
 }  // namespace
 
 Result<RunFolder> RunFolder::make(const RunOptions& options) {
-  return make_with("run.json", to_json(options).dump());
+  return make_with("run.json", compact(to_json(options)));
 }
 
 Result<RunFolder> RunFolder::make_with(const std::string& name, const std::string& text) {
@@ -130,17 +133,16 @@ Result<RunOptions> read_options(const fs::path& folder) {
   const fs::path path = folder / "run.json";
   DETOL_ASSIGN(const std::string text, read_file(path));
   try {
-    return from_json(json::parse(text));
+    return from_json(json_or_discarded(text));
   } catch (const json::exception& error) {
     return damaged(path, error.what());
   }
 }
 
 Result<void> write_resolved_run(const fs::path& folder, const ResolvedStudy& resolved) {
-  return write_file_durably(
-      folder / "resolved.json",
-      json{{"study", resolved.study}, {"budget", resolved.budget}, {"config", resolved.config}}
-          .dump());
+  return write_file_durably(folder / "resolved.json", compact(json{{"study", resolved.study},
+                                                                   {"budget", resolved.budget},
+                                                                   {"config", resolved.config}}));
 }
 
 Result<std::optional<ResolvedStudy>> read_resolved_run(const fs::path& folder) {
@@ -148,7 +150,7 @@ Result<std::optional<ResolvedStudy>> read_resolved_run(const fs::path& folder) {
   if (!fs::exists(path)) return std::optional<ResolvedStudy>();
   DETOL_ASSIGN(const std::string text, read_file(path));
   try {
-    const json j = json::parse(text);
+    const json j = json_or_discarded(text);
     return ResolvedStudy{j.at("study").get<std::string>(), j.at("budget").get<std::string>(),
                          j.at("config").get<std::string>()};
   } catch (const json::exception& error) {
@@ -158,9 +160,9 @@ Result<std::optional<ResolvedStudy>> read_resolved_run(const fs::path& folder) {
 
 Result<double> wall_zero_s(const fs::path& folder, double used_s, double now_s) {
   const fs::path path = folder / "clock.json";
-  if (!fs::exists(path)) DETOL_TRY(write_file_durably(path, json(now_s - used_s).dump()));
+  if (!fs::exists(path)) DETOL_TRY(write_file_durably(path, compact(json(now_s - used_s))));
   DETOL_ASSIGN(const std::string text, read_file(path));
-  const json zero = json::parse(text, nullptr, false);
+  const json zero = json_or_discarded(text);
   if (!zero.is_number()) return damaged(path, "not a number");
   return zero.get<double>();
 }
@@ -180,12 +182,12 @@ std::string take_exit_reason(const fs::path& folder, int worker) {
 }
 
 Result<void> write_joined(const fs::path& folder, const std::vector<std::string>& ids) {
-  return write_file_durably(folder / "joined.json", json(ids).dump());
+  return write_file_durably(folder / "joined.json", compact(json(ids)));
 }
 
 std::vector<std::string> read_joined(const fs::path& folder) {
   const auto text = read_file(folder / "joined.json");
-  const json ids = text ? json::parse(*text, nullptr, false) : json();
+  const json ids = text ? json_or_discarded(*text) : json();
   std::vector<std::string> joined;
   for (const json& id : ids.is_array() ? ids : json::array())
     if (id.is_string()) joined.push_back(id.get<std::string>());

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/hash.h"
+#include "core/json_text.h"
 #include "trainer/data/meta_features.h"
 
 namespace detol::inline scheduler {
@@ -52,8 +53,7 @@ Fact dataset_fact(const DataConfig& config, const DatasetInfo& data) {
                     {"nearest_neighbour", rounded(meta.nearest_neighbour)},
                     {"nearest_centroid", rounded(meta.nearest_centroid)},
                     {"ridge", rounded(meta.ridge)}};
-  return {kDatasetFact, to_hex(data.fingerprint),
-          fields.dump(-1, ' ', false, Json::error_handler_t::replace)};
+  return {kDatasetFact, to_hex(data.fingerprint), compact(fields)};
 }
 
 }  // namespace detol::inline scheduler

@@ -17,6 +17,7 @@
 #include "core/file.h"
 #include "core/hash.h"
 #include "core/host.h"
+#include "core/json_text.h"
 #include "knowledge/studies.h"
 #include "scheduler/launchers/gpus.h"
 #include "scheduler/launchers/local.h"
@@ -187,7 +188,7 @@ Result<int> join_run(const JoinOptions& options, const TestHooks& hooks) {
   if (ranks > 1 && place && place->size > 1) return join_as_rank(options, *place, hooks);
   DETOL_TRY(check_launcher(ranks));
   if (ranks > 1) forget_own_mpi_job();
-  DETOL_ASSIGN(const RunFolder folder, RunFolder::make_with(kOptions, to_json(options).dump()));
+  DETOL_ASSIGN(const RunFolder folder, RunFolder::make_with(kOptions, compact(to_json(options))));
   DETOL_ASSIGN(GroupLaunch launch, local_launch(ranks, folder));
   launch.ranks = options.run.group_size;
   return keep_workers({.folder = folder.path().string(),
@@ -199,11 +200,11 @@ Result<int> join_run(const JoinOptions& options, const TestHooks& hooks) {
 Result<void> play_joined(const fs::path& folder, const std::vector<int>& numbers,
                          const TestHooks& hooks) {
   DETOL_ASSIGN(const std::string text, read_file(folder / kOptions));
-  const json options = json::parse(text, nullptr, false);
+  const json options = json_or_discarded(text);
   if (!options.is_object()) return fail(ErrorCode::kInternal, (folder / kOptions).string());
   LogOptions log;
   log.level = static_cast<LogLevel>(options.value("log_level", 0));
-  log.file = options.value("log_file", "");
+  log.file = field_or(options, "log_file", std::string());
   DETOL_TRY(set_up_log(log));
   std::vector<Gpu> gpus;
   for (const json& id : options["gpus"]) gpus.push_back({.id = id, .name = {}});
@@ -222,7 +223,8 @@ Result<void> play_joined(const fs::path& folder, const std::vector<int>& numbers
   if (is_group) {
     DETOL_ASSIGN(group, join_mpi_group());
   }
-  return train(options.value("file", ""), gpus, seat, group ? *group : alone(), hooks);
+  return train(field_or(options, "file", std::string()), gpus, seat, group ? *group : alone(),
+               hooks);
 }
 
 }  // namespace detol::inline scheduler

@@ -11,6 +11,7 @@
 
 #include "core/hash.h"
 #include "core/host.h"
+#include "core/json_text.h"
 #include "scheduler/launchers/local.h"
 
 namespace detol::inline scheduler {
@@ -28,7 +29,7 @@ std::string this_user() {
 }
 
 std::string text_of(const Json& fields) {
-  return fields.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return compact(fields);
 }
 
 Fact host_fact(const RunOptions& options) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/file.h"
+#include "core/json_text.h"
 
 namespace detol::inline scheduler {
 namespace {
@@ -70,8 +71,7 @@ Json to_json(const RecordedTrial& trial) {
 }
 
 // Throws a nlohmann exception where the line is not one of to_json().
-RecordedTrial trial_from(std::string_view line) {
-  const Json json = Json::parse(line);
+RecordedTrial trial_from(const Json& json) {
   RecordedTrial trial;
   for (const auto& [name, value] : json.at("params").items())
     trial.params.emplace_back(name, value_from(value));
@@ -131,8 +131,10 @@ Result<RecordedCurves> read_curves(const std::filesystem::path& file) {
     const std::string_view words = rest.substr(0, end);
     rest.remove_prefix(std::min(end + 1, rest.size()));
     if (words.empty()) continue;
+    DETOL_ASSIGN(const Json json,
+                 parse_json<Json>(words, fmt::format("{}:{}: it", file.string(), line)));
     try {
-      curves.trials.push_back(trial_from(words));
+      curves.trials.push_back(trial_from(json));
     } catch (const nlohmann::json::exception& e) {
       return fail(ErrorCode::kInput,
                   fmt::format("{}:{}: no recorded trial: {}", file.string(), line, e.what()));
@@ -145,8 +147,7 @@ Result<RecordedCurves> read_curves(const std::filesystem::path& file) {
 
 std::string to_json_lines(const RecordedCurves& curves) {
   std::string text;
-  for (const RecordedTrial& trial : curves.trials)
-    text += to_json(trial).dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+  for (const RecordedTrial& trial : curves.trials) text += compact(to_json(trial)) + '\n';
   return text;
 }
 

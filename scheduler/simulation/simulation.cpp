@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/hash.h"
+#include "core/json_text.h"
 #include "scheduler/driver.h"
 #include "scheduler/run/candidate_costs.h"
 #include "scheduler/simulation/charged_ledger.h"
@@ -68,7 +69,7 @@ Fact fact_of(const SimulationSettings& settings, const AskTimes& ask_times) {
     payload["curves"] = to_hex(hash64(to_json_lines(*settings.curves)));
     payload["start_s"] = settings.curves->start_s;
   }
-  const std::string text = payload.dump();
+  const std::string text = compact(payload);
   return {kSimulationFact, to_hex(hash64(text)), text};
 }
 

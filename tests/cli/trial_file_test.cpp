@@ -129,11 +129,16 @@ TEST_F(TrialFiles, BadJsonIsNamedWithItsLine) {
     const std::string message = message_of("t.jsonl", text);
     EXPECT_NE(message.find(says), std::string::npos) << message;
   };
-  has("{\"params\": {}}\n{]\n", "t.jsonl:2: it is no JSON object");
+  has("{\"params\": {}}\n{]\n", "t.jsonl:2: it is not JSON from byte 2 on");
   has("{\"params\": 3}", "t.jsonl:1: params must be an object");
   has("{\"curve\": [{\"epoch\": 0}]}", "t.jsonl:1: an epoch must be a whole number from 1");
   has("{\"curve\": [{\"epoch\": 2}, {\"epoch\": 2}]}", "the epochs of a curve must grow");
-  has("[1", "it is no valid JSON array");
+  has("[1", "it is not JSON from byte 3 on");
+  const std::string deep(200'000, '[');
+  for (const std::string key : {"values", "value", "params", "curve", "state", "else"})
+    has("{\"" + key + "\": " + deep + std::string(200'000, ']') + "}",
+        "t.jsonl:1: it is nested more than 64 deep");
+  has(deep, "it is nested more than 64 deep");
 }
 
 TEST_F(TrialFiles, AnExportIsImportedAgain) {

@@ -45,6 +45,26 @@ TEST_F(Rendezvous, OfAPlainSearchOpensNoPort) {
   EXPECT_NE(text().find(R"("hosts":[])"), std::string::npos) << text();
 }
 
+TEST_F(Rendezvous, OfAnotherKindIsNone) {
+  const std::string bomb(50'000, '[');
+  for (const std::string& text :
+       {std::string(R"({"port": "7000", "hosts": ["127.0.0.1"]})"),
+        std::string(R"({"port": 1e300, "hosts": 5, "machine": 3, "socket": []})"),
+        std::string(R"({"port": 70000, "hosts": ["127.0.0.1"]})"),
+        std::string(R"({"port": -1, "hosts": [{}]})"), std::string("{\"key\": 5}"),
+        std::string("[]"), bomb, "{\"hosts\":" + bomb}) {
+    write_bytes(file, text);
+    ASSERT_EQ(::chmod(file.c_str(), 0600), 0);
+    EXPECT_FALSE(master_now(file)) << text.substr(0, 80);
+    (void)read_rendezvous(file);
+    remove_published(folder.path(), file);
+    EXPECT_TRUE(fs::exists(file)) << "it is not this run's";
+  }
+  write_bytes(file, R"({"group_size": "8", "takes_other_sizes": 1, "host": 5, "backend": []})");
+  EXPECT_EQ(read_rendezvous(file)->group_size, 1);
+  EXPECT_EQ(read_rendezvous(file)->host, "");
+}
+
 TEST_F(Rendezvous, IsRemovedByItsOwnRunAlone) {
   ASSERT_TRUE(publish(rendezvous(Reach::kSocket), file));
   const TempFolder other;

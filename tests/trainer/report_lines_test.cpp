@@ -111,6 +111,17 @@ TEST_F(Lines, OfALaterAttemptFollowAnUnfinishedOne) {
   EXPECT_EQ(lines.mistakes()[0], "line 2 of the report: it is no JSON object");
 }
 
+TEST_F(Lines, AreNotNestedDeeperThanTheStack) {
+  ReportLines lines = open();
+  append("{\"loss\": 1, \"more\": " + std::string(200'000, '[') + std::string(200'000, ']') +
+         "}\n");
+  EXPECT_EQ(text_of(lines.read()), "");
+  append(std::string(200'000, '[') + std::string(200'000, ']'));
+  EXPECT_EQ(text_of(lines.read()), "");
+  EXPECT_EQ(text_of(lines.unended()), "");
+  ASSERT_EQ(lines.mistakes().size(), 1u);
+}
+
 TEST_F(Lines, NeedAllMetricsThatAreWanted) {
   EXPECT_EQ(reports_in("{\"loss\": 1}\n{\"size\": 2}\n", {"loss", "size"}), "1 loss=1 size=2");
 }

@@ -13,6 +13,7 @@
 #include "core/file.h"
 #include "core/hash.h"
 #include "core/json_numbers.h"
+#include "core/json_text.h"
 #include "core/table.h"
 #include "trainer/data/table_look.h"
 
@@ -249,8 +250,7 @@ Result<void> write_preprocessing(const std::filesystem::path& path, const Prepro
   std::error_code ignored;
   Result<void> written;
   if (!std::filesystem::exists(path, ignored))
-    written = write_file_durably(
-        path, json_of(of).dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+    written = write_file_durably(path, compact(json_of(of)) + "\n");
   if (!std::filesystem::exists(path, ignored)) return written;
   remove_unfinished(path);  // what killed workers left; others write the same
   return {};
@@ -258,7 +258,7 @@ Result<void> write_preprocessing(const std::filesystem::path& path, const Prepro
 
 Result<Preprocessing> read_preprocessing(const std::filesystem::path& path) {
   DETOL_ASSIGN(const std::string text, read_file(path, kLargestFile));
-  const json all = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const json all = json_or_discarded(text, {.bytes = kLargestFile});
   if (!all.is_object() || all.value("detol", json()) != "preprocessing 1")
     return fail(ErrorCode::kInput, path.string() + ": not a file that detol wrote, or damaged");
   return preprocessing_from(all).map_error([&](const Error& error) {

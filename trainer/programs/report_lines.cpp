@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "core/descriptor.h"
+#include "core/json_text.h"
 #include "core/table.h"
 
 namespace detol::inline trainer {
@@ -93,14 +94,14 @@ std::vector<StepReport> ReportLines::read() {
 
 std::vector<StepReport> ReportLines::unended() {
   std::vector<StepReport> reports;
-  if (json::accept(as_json(rest_))) take(std::exchange(rest_, {}), reports);
+  if (is_json(as_json(rest_))) take(std::exchange(rest_, {}), reports);
   return reports;
 }
 
 void ReportLines::take(std::string_view line, std::vector<StepReport>& reports) {
   ++lines_;
   if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
-  const json read = json::parse(as_json(line), nullptr, false);
+  const json read = json_or_discarded(as_json(line));
   if (!read.is_object()) return mistake("it is no JSON object");
   auto key = read.find("step");
   if (key == read.end()) key = read.find("epoch");

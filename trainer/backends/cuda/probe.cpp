@@ -14,6 +14,7 @@
 
 #include "core/clock.h"
 #include "core/exit_code.h"
+#include "core/json_text.h"
 #include "core/program.h"
 #include "trainer/backends/cuda/load.h"
 
@@ -116,7 +117,7 @@ Result<CudaReport> probe_cuda() {
     ::kill(child.pid, SIGKILL);  // it may hang
     ::waitpid(child.pid, nullptr, 0);
   }
-  const json answer = json::parse(text, nullptr, false);
+  const json answer = json_or_discarded(text);
   if (answer.is_object()) return report_from(answer);
   return fail(ErrorCode::kUsage,
               "the process that looked for GPUs crashed or hung; see nvidia-smi and dmesg");
@@ -126,7 +127,7 @@ std::optional<int> run_cuda_probe(int argc, char** argv) {
   if (argc != 2 || std::string_view(argv[1]) != kWord) return std::nullopt;
   const int answer = ::dup(STDOUT_FILENO);  // a copy, as libraries may print to stdout
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
-  const std::string text = to_json(cuda_report()).dump();
+  const std::string text = compact(to_json(cuda_report()));
   [[maybe_unused]] const auto written = ::write(answer, text.data(), text.size());
   ::_exit(kExitDone);  // skips the exit handlers of drivers
 }

@@ -11,6 +11,7 @@
 
 #include "core/hash.h"
 #include "core/json_numbers.h"
+#include "core/json_text.h"
 #include "core/mapped_file.h"
 #include "core/table.h"
 #include "core/utf8.h"
@@ -92,8 +93,11 @@ class Reader {
     if (length > head_bytes_ - packed::kHeaderAt)
       return error_at(packed::kLengthAt, "the header is longer than the head");
     tables_at_ = packed::kHeaderAt + length;
+    const auto header =
+        parse_json(text_at(packed::kHeaderAt, length), "the header", {.bytes = length});
+    if (!header) return error_at(packed::kHeaderAt, header.error().message);
     try {
-      take(json::parse(text_at(packed::kHeaderAt, length)));
+      take(*header);
       return {};
     } catch (const json::exception& error) {
       return error_at(packed::kHeaderAt,

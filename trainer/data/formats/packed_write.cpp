@@ -32,6 +32,7 @@
 
 #include "core/durable_file.h"
 #include "core/hash.h"
+#include "core/json_text.h"
 #include "trainer/data/formats/packed.h"
 #include "trainer/data/formats/packed_layout.h"
 #include "trainer/data/preprocessing.h"
@@ -95,19 +96,19 @@ std::string header_of(const Dataset& data, double validation, const Blocks& bloc
   const DatasetInfo& info = data.info;
   const Shape& shape = info.task.input;
   nlohmann::json header = {{"shape", {shape.channels, shape.height, shape.width}},
-                                 {"pixels", data.has_bytes() ? "u8" : "f32"},
-                                 {"task", row_of(info.task.kind).name},
-                                 {"classes", info.task.classes},
-                                 {"class_names", data.class_names},
-                                 {"training", info.training},
-                                 {"validation", info.validation},
-                                 {"test", info.test},
-                                 {"split", validation},
-                                 {"fingerprint", to_hex(info.fingerprint)},
-                                 {"block_bytes", blocks.block_bytes()},
-                                 {"block_images", blocks.block_images()}};
+                           {"pixels", data.has_bytes() ? "u8" : "f32"},
+                           {"task", row_of(info.task.kind).name},
+                           {"classes", info.task.classes},
+                           {"class_names", data.class_names},
+                           {"training", info.training},
+                           {"validation", info.validation},
+                           {"test", info.test},
+                           {"split", validation},
+                           {"fingerprint", to_hex(info.fingerprint)},
+                           {"block_bytes", blocks.block_bytes()},
+                           {"block_images", blocks.block_images()}};
   if (data.pictures) header["pictures"] = json_of(*data.pictures);
-  return header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return compact(header);
 }
 
 std::string head_of(const Dataset& data, double validation, Blocks& blocks) {
