@@ -19,6 +19,7 @@
 #include "cli/study_requests.h"
 #include "cli/watch.h"
 #include "core/host.h"
+#include "core/json_text.h"
 #include "core/log.h"
 #include "dashboard/server.h"
 #include "knowledge/changes.h"
@@ -30,7 +31,6 @@ constexpr std::size_t kMostStudies = 200;        // in the list, the newest
 constexpr std::size_t kMostTrialsKept = 200000;  // of all studies that are kept, but for the last
 constexpr std::int64_t kHighestPort = 65535;
 constexpr int kPolite = 10;  // what runs beside it is a search
-constexpr std::size_t kShortestToken = 16;
 
 // REQUIRES: it is no note.
 RunRequest request_of(const Action& action) {
@@ -56,7 +56,7 @@ class StudyPanels final : public Panels {
     DETOL_ASSIGN(const auto all, progress_of_studies(*reader));
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (std::size_t i = 0; i < std::min(all.size(), kMostStudies); ++i) {
-      const auto goals = nlohmann::json::parse(all[i].objectives_json, nullptr, false);
+      const auto goals = json_or_discarded(all[i].objectives_json);
       rows.push_back({{"name", all[i].name},
                       {"state", to_text(all[i].state)},
                       {"trials", all[i].trials},
@@ -64,8 +64,7 @@ class StudyPanels final : public Panels {
                       {"best", all[i].best ? nlohmann::json(*all[i].best) : nlohmann::json()},
                       {"objectives", goals.is_array() ? goals : nlohmann::json::array()}});
     }
-    return nlohmann::ordered_json({{"of", all.size()}, {"studies", std::move(rows)}})
-        .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return compact(nlohmann::ordered_json({{"of", all.size()}, {"studies", std::move(rows)}}));
   }
 
   Result<std::string> model(const std::string& study) override {
@@ -156,19 +155,6 @@ class StudyPanels final : public Panels {
   std::list<std::shared_ptr<Kept>> kept_;  // the last one that was asked for first
 };
 
-Result<std::string> token_from(const Arguments& arguments) {
-  const std::string token = arguments.text("token", "auto");
-  if (token == "auto") return new_token();
-  if (token == "none") return std::string();
-  const bool is_plain = token.find_first_not_of(
-                            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx"
-                            "yz0123456789-_.~") == token.npos;
-  if (is_plain && token.size() >= kShortestToken) return token;
-  return fail(ErrorCode::kUsage,
-              fmt::format("--token must be auto, none, or at least {} letters, digits and -_.~",
-                          kShortestToken));
-}
-
 void say_where(const ServedAt& at, const std::string& token) {
   const std::string url =
       fmt::format("http://{}/{}", authority_of(at), token.empty() ? "" : "#token=" + token);
@@ -184,7 +170,7 @@ Result<int> run_dashboard(const Arguments& arguments) {
   DETOL_ASSIGN(const auto port, arguments.number("port", 0));
   if (port.value_or(0) > kHighestPort)
     return fail(ErrorCode::kUsage, fmt::format("--port is at most {}", kHighestPort));
-  DETOL_ASSIGN(const std::string token, token_from(arguments));
+  DETOL_ASSIGN(const std::string token, token_from_word(arguments.text("token", "auto")));
   const std::string& storage = arguments.globals.storage;
   DETOL_TRY(Reader::open(storage));
   ::mallopt(M_ARENA_MAX, 2);  // an arena for each thread would keep what it frees

@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/predict_server.h"
 #include "cli/predictions.h"
+#include "web/request.h"
 
 namespace detol::inline cli {
 namespace {
@@ -42,9 +43,11 @@ Result<int> run_predict(const Arguments& arguments) {
   DETOL_ASSIGN(const auto port, arguments.number("port", 0));
   if (port.value_or(0) > kLastPort)
     return fail(ErrorCode::kUsage, fmt::format("--port is at most {}", kLastPort));
+  DETOL_ASSIGN(const std::string token, token_from_word(arguments.text("token", "auto")));
   DETOL_ASSIGN(const Predictor predictor, open_predictor(name));
   if (arguments.has("serve")) {
-    DETOL_TRY(serve_predictions(predictor, static_cast<std::uint16_t>(port.value_or(kUsualPort))));
+    DETOL_TRY(
+        serve_predictions(predictor, static_cast<std::uint16_t>(port.value_or(kUsualPort)), token));
     return 0;
   }
   DETOL_ASSIGN(const Rows all, answer_all(predictor, arguments.text("data")));
@@ -75,11 +78,15 @@ Command predict_command() {
                        {"auto", "cpu", "cuda"}},
                       threshold_option(),
                       {"--serve", "", "answer over HTTP on this machine instead, for a quick try"},
-                      {"--port", "N", "of --serve; 0: one that is free; default: 8080"}},
+                      {"--port", "N", "of --serve; 0: one that is free; default: 8080"},
+                      {"--token", "auto|none|TOKEN",
+                       "of --serve: what who asks must send, as the header `Authorization: Bearer "
+                       "TOKEN`; auto: a new one, which is printed; none: all on this machine may "
+                       "ask; default: auto"}},
           .examples =
               "  detol predict wine --data new_wines.csv > answers.csv\n"
               "  detol predict best.onnx --data photos -f jsonl\n"
-              "  detol predict wine --serve & curl --data-binary @new_wines.csv localhost:8080",
+              "  detol predict wine --serve &       # prints the curl that asks it",
           .run = run_predict};
 }
 

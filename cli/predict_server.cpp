@@ -3,29 +3,23 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <nlohmann/json.hpp>
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/beast/core.hpp>
-#include <boost/beast/http.hpp>
 
 #include "cli/output.h"
 #include "core/file.h"
+#include "core/json_text.h"
 #include "core/log.h"
+#include "web/http_server.h"
 
 namespace detol::inline cli {
 namespace {
 
-namespace beast = boost::beast;
-namespace http = beast::http;
-using boost::asio::ip::tcp;
 using nlohmann::json;
-using Request = http::request<http::string_body>;
-using Response = http::response<http::string_body>;
 
-constexpr std::uint64_t kLargestBody = std::uint64_t{256} << 20;
-constexpr auto kPatience = std::chrono::seconds(30);  // for the bytes of a request
+constexpr std::size_t kLargestBody = std::size_t{16} << 20;
+constexpr std::size_t kMostValues = 1'000'000;  // of JSON, whose values take 60 times their bytes
+constexpr std::int64_t kMostRowsAtOnce = 100'000;
 
 // BodyFile: a body in a file of its own, which is what the readers read.
 class BodyFile {
@@ -57,7 +51,7 @@ class BodyFile {
 // Returns a value of JSON as a cell of a CSV file.
 Result<std::string> cell_of(const json& value) {
   if (value.is_null()) return std::string();
-  if (value.is_number() || value.is_boolean()) return value.dump();
+  if (value.is_number() || value.is_boolean()) return compact(value);
   if (!value.is_string())
     return fail(ErrorCode::kInput, "a row's values must be numbers, texts or null");
   std::string cell = "\"";
@@ -65,25 +59,37 @@ Result<std::string> cell_of(const json& value) {
   return cell + '"';
 }
 
-// Returns the rows as a CSV file of the network's columns.
+// Returns the row as a line of a CSV file of the network's columns.
+Result<std::string> line_of(const json& row, const TableEncoder& table) {
+  if (!row.is_object()) return fail(ErrorCode::kInput, "a row must be a JSON object");
+  std::string line;
+  for (const TableColumn& column : table.columns) {
+    const auto found = row.find(column.name);
+    if (found == row.end())
+      return fail(ErrorCode::kInput, fmt::format("a row has no {}", compact(json(column.name))));
+    DETOL_ASSIGN(const std::string cell, cell_of(*found));
+    line += (&column == &table.columns.front() ? "" : ",") + cell;
+  }
+  return line + "\n";
+}
+
+// Returns the rows, or the one row, as a CSV file of the network's columns.
 Result<std::string> csv_of(const json& rows, const TableEncoder& table) {
   std::string text;
   for (const TableColumn& column : table.columns) {
     DETOL_ASSIGN(const std::string name, cell_of(column.name));
     text += (text.empty() ? "" : ",") + name;
   }
-  for (const json& row : rows.is_array() ? rows : json::array({rows})) {
-    if (!row.is_object()) return fail(ErrorCode::kInput, "a row must be a JSON object");
-    std::string line;
-    for (const TableColumn& column : table.columns) {
-      if (!row.contains(column.name))
-        return fail(ErrorCode::kInput, fmt::format("a row has no {}", json(column.name).dump()));
-      DETOL_ASSIGN(const std::string cell, cell_of(row[column.name]));
-      line += (&column == &table.columns.front() ? "\n" : ",") + cell;
-    }
+  text += '\n';
+  if (!rows.is_array()) {
+    DETOL_ASSIGN(const std::string line, line_of(rows, table));
+    return text + line;
+  }
+  for (const json& row : rows) {
+    DETOL_ASSIGN(const std::string line, line_of(row, table));
     text += line;
   }
-  return text + "\n";
+  return text;
 }
 
 std::string extension_of(std::string_view body) {
@@ -98,56 +104,48 @@ std::string usage(const Predictor& predictor) {
   std::string text = "POST what detol predict --data reads: ";
   if (!data.table) return text + "a picture (PNG or JPEG), or a .npy array\n";
   text += "a CSV file, or JSON rows, of the columns";
-  for (const TableColumn& column : data.table->columns) text += ' ' + json(column.name).dump();
+  for (const TableColumn& column : data.table->columns) text += ' ' + compact(json(column.name));
   return text + "\n";
 }
 
-Response respond(const Predictor& predictor, const Request& request) {
-  Response response{http::status::ok, request.version()};
-  response.keep_alive(false);
-  response.set(http::field::content_type, "application/json");
-  if (request.method() == http::verb::get) {
-    response.set(http::field::content_type, "text/plain");
-    response.body() = usage(predictor);
-  } else if (request.method() != http::verb::post) {
-    response.result(http::status::method_not_allowed);
-  } else if (const auto rows = answer_body(predictor, request.body())) {
+class PredictionServer final : public HttpHandler {
+ public:
+  PredictionServer(const Predictor& predictor, std::string token)
+      : predictor_(predictor), token_(std::move(token)) {}
+
+  Result<void> bind(std::uint16_t port) {
+    DETOL_ASSIGN(server_, HttpServer::listen(*this, {.at = {"127.0.0.1", port},
+                                                     .threads = 1,
+                                                     .largest_body = kLargestBody}));
+    return {};
+  }
+  HttpServer& server() { return *server_; }
+
+  std::optional<HttpResponse> answer_head(const HttpRequest& head) override {
+    if (const auto why = foreign(head, server_->served_at()); !why.empty())
+      return refused(403, why);
+    if (!token_.empty() && !is_same_token(head.token, token_))
+      return refused(401,
+                     "the token is missing or wrong; send the header `Authorization: Bearer TOKEN` "
+                     "with the one that `detol predict --serve` printed");
+    if (head.method == "GET") return HttpResponse{.type = "text/plain", .body = usage(predictor_)};
+    if (head.method != "POST") return refused(405, "only GET and POST are answered");
+    return std::nullopt;
+  }
+
+  HttpResponse answer(const HttpRequest& request) override {
+    const auto rows = answer_body(predictor_, request.body);
+    if (!rows) return refused(400, rows.error().message);
     Globals globals;
     globals.format = Format::kJson;
-    response.body() = render(*rows, globals).value();  // no columns are chosen
-  } else {
-    response.result(http::status::bad_request);
-    response.body() = json({{"error", rows.error().message}})
-                          .dump(-1, ' ', false, json::error_handler_t::replace) +
-                      "\n";
+    return {.body = render(*rows, globals).value()};  // no columns are chosen
   }
-  response.prepare_payload();
-  return response;
-}
 
-// Answers one request; a peer that sends none, or too much, is let go.
-void answer_one(const Predictor& predictor, tcp::socket socket) {
-  beast::tcp_stream stream(std::move(socket));
-  beast::flat_buffer buffer;
-  http::request_parser<http::string_body> parser;
-  parser.body_limit(kLargestBody);
-  boost::asio::io_context& context =
-      static_cast<boost::asio::io_context&>(stream.get_executor().context());
-  beast::error_code failed = boost::asio::error::would_block;
-  stream.expires_after(kPatience);
-  http::async_read(stream, buffer, parser,
-                   [&](beast::error_code error, std::size_t) { failed = error; });
-  context.restart();
-  context.run();
-  beast::error_code ignored;
-  stream.expires_never();
-  if (failed == http::error::body_limit) {
-    http::write(stream, Response{http::status::payload_too_large, 11}, ignored);
-  } else if (!failed) {
-    http::write(stream, respond(predictor, parser.get()), ignored);
-  }
-  stream.socket().shutdown(tcp::socket::shutdown_send, ignored);
-}
+ private:
+  const Predictor& predictor_;
+  const std::string token_;
+  std::unique_ptr<HttpServer> server_;
+};
 
 }  // namespace
 
@@ -156,8 +154,7 @@ Result<Rows> answer_body(const Predictor& predictor, const std::string& body) {
   std::string content = body, extension = extension_of(body);
   const std::size_t begin = body.find_first_not_of(" \t\r\n");
   if (data.table && begin != std::string::npos && (body[begin] == '{' || body[begin] == '[')) {
-    const json rows = json::parse(body, nullptr, /*allow_exceptions=*/false);
-    if (rows.is_discarded()) return fail(ErrorCode::kInput, "the body is no JSON");
+    DETOL_ASSIGN(const json rows, parse_json(body, "the body", {.values = kMostValues}));
     DETOL_ASSIGN(content, csv_of(rows, *data.table));
     extension = ".csv";
   }
@@ -170,29 +167,26 @@ Result<Rows> answer_body(const Predictor& predictor, const std::string& body) {
   };
   auto reader = open_inputs(file.path(), data);
   if (!reader) return tl::unexpected(without_path(reader.error()));
-  auto inputs = (*reader)->next(std::int64_t{1} << 20);
+  auto inputs = (*reader)->next(kMostRowsAtOnce + 1);
   if (!inputs) return tl::unexpected(without_path(inputs.error()));
+  if (inputs->count() > kMostRowsAtOnce)
+    return fail(ErrorCode::kInput, fmt::format("the body has more than {} rows", kMostRowsAtOnce));
   const bool is_picture = extension == ".png" || extension == ".jpg";
   if (is_picture) inputs->names.assign(inputs->names.size(), "1");  // not the file of the body
   return predictor.answer(*inputs);
 }
 
-Result<void> serve_predictions(const Predictor& predictor, std::uint16_t port) {
-  boost::asio::io_context context;
-  beast::error_code error;
-  tcp::acceptor acceptor(context);
-  const tcp::endpoint here(boost::asio::ip::address_v4::loopback(), port);
-  acceptor.open(here.protocol(), error);
-  if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
-  if (!error) acceptor.bind(here, error);
-  if (!error) acceptor.listen(boost::asio::socket_base::max_listen_connections, error);
-  if (error) return fail(ErrorCode::kInput, fmt::format("port {}: {}", port, error.message()));
-  log_info("answering on http://127.0.0.1:{}/ ; ctrl-C ends it", acceptor.local_endpoint().port());
-  for (;;) {
-    tcp::socket socket = acceptor.accept(error);
-    if (error) return fail(ErrorCode::kInternal, "accept: " + error.message());
-    answer_one(predictor, std::move(socket));
-  }
+Result<void> serve_predictions(const Predictor& predictor, std::uint16_t port,
+                               const std::string& token) {
+  PredictionServer server(predictor, token);
+  DETOL_TRY(server.bind(port));
+  const std::string url = "http://" + authority_of(server.server().served_at()) + "/";
+  if (!token.empty())
+    fmt::print("curl -H 'Authorization: Bearer {}' --data-binary @FILE {}\n", token, url);
+  std::fflush(stdout);
+  log_info("answering on {} ; ctrl-C ends it", url);
+  server.server().run();
+  return {};
 }
 
 }  // namespace detol::inline cli

@@ -84,7 +84,8 @@ room(scheduler/simulation        core encodings/space encodings/network encoding
 room(report                      core encodings/space encodings/network encodings/study surrogate
                                  knowledge scheduler scheduler/monitor)
 
-room(dashboard                   core report)
+room(web                         core)
+room(dashboard                   core report web)
 
 room(bench                       core encodings/network surrogate search trainer trainer/collectives
                                  trainer/data trainer/data/formats trainer/backends
@@ -97,4 +98,4 @@ room(cli                         core encodings/schema encodings/common encoding
                                  trainer/backends/cpu trainer/backends/cuda trainer trainer/inheritance
                                  trainer/pruning trainer/quantization trainer/landscape export
                                  scheduler/pruners scheduler scheduler/monitor scheduler/launchers
-                                 scheduler/run scheduler/simulation report dashboard bench)
+                                 scheduler/run scheduler/simulation report web dashboard bench)

@@ -1,82 +1,21 @@
 #include "dashboard/request.h"
 
-#include <fmt/format.h>
-#include <sys/random.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
+
 namespace detol::inline dashboard {
 namespace {
 
-constexpr std::size_t kTokenBytes = 32;
 constexpr std::size_t kLongestWords = 200;
 
 // The actions, in the order of Action::Kind.
 constexpr std::array<std::string_view, 5> kActions = {"note", "stop", "prune", "retry", "budget"};
 
-// Returns the host with the port behind it; an IPv6 address stands in brackets.
-std::string with_port(std::string_view host, std::uint16_t port) {
-  const bool is_bare = host.find(':') != host.npos && !host.starts_with('[');
-  return is_bare ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
 }  // namespace
-
-bool is_loopback(std::string_view host) {
-  return host == "localhost" || host == "::1" || host == "[::1]" ||
-         (host.starts_with("127.") && host.find_first_not_of("0123456789.") == host.npos);
-}
-
-std::string authority_of(const ServedAt& at) {
-  return with_port(at.host, at.port);
-}
-
-bool is_our_host(std::string_view header, const ServedAt& at) {
-  const std::string given = lower(header);
-  for (const std::string_view host :
-       {std::string_view("127.0.0.1"), std::string_view("localhost"), std::string_view(at.host)})
-    if (given == lower(with_port(host, at.port))) return true;
-  return false;
-}
-
-bool is_our_origin(std::string_view header, const ServedAt& at) {
-  constexpr std::string_view kScheme = "http://";
-  return header.starts_with(kScheme) && is_our_host(header.substr(kScheme.size()), at);
-}
-
-std::string_view token_in(std::string_view own_header, std::string_view authorization) {
-  constexpr std::string_view kBearer = "Bearer ";
-  if (!own_header.empty() || !authorization.starts_with(kBearer)) return own_header;
-  return authorization.substr(kBearer.size());
-}
-
-bool is_same_token(std::string_view given, std::string_view token) {
-  unsigned difference = given.size() == token.size() ? 0 : 1;
-  for (std::size_t i = 0; i < token.size(); ++i) {
-    const char other = given.empty() ? '\0' : given[i % given.size()];
-    difference |= static_cast<unsigned>(static_cast<unsigned char>(token[i] ^ other));
-  }
-  return difference == 0;
-}
-
-Result<std::string> new_token() {
-  std::array<unsigned char, kTokenBytes> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-    return fail(ErrorCode::kInternal, "the system has no random numbers for a token");
-  std::string token;
-  for (const unsigned char byte : bytes) token += fmt::format("{:02x}", byte);
-  return token;
-}
 
 TrialQuery trial_query_of(const std::multimap<std::string, std::string>& parameters) {
   const auto text = [&](const char* key) {
@@ -95,7 +34,7 @@ TrialQuery trial_query_of(const std::multimap<std::string, std::string>& paramet
 }
 
 Result<Action> action_of(const std::string& body) {
-  const auto json = nlohmann::json::parse(body, nullptr, /*allow_exceptions=*/false);
+  const auto json = json_or_discarded(body);
   const auto refused = [](const char* why) { return fail(ErrorCode::kInput, why); };
   if (!json.is_object()) return refused("the body must be a JSON object");
   const auto text = [&](const char* key) {

@@ -18,6 +18,7 @@
 
 #include "core/result.h"
 #include "dashboard/request.h"
+#include "web/request.h"
 
 namespace detol::inline dashboard {
 
@@ -35,7 +36,7 @@ class Server {
  public:
   // Listens; port 0 is one that is free. An empty token: everybody who reaches the port may read,
   // and nobody may act. Errors: kUsage for a host that is not loopback without a token; kInput if
-  // the address cannot be had; kExport if the program was built without the server or plotly.js.
+  // the address cannot be had; kExport if the program was built without plotly.js.
   static Result<std::unique_ptr<Server>> listen(Panels& panels, ServedAt at, std::string token);
   virtual ~Server() = default;
 

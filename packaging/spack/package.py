@@ -19,7 +19,6 @@ class Detol(CMakePackage, CudaPackage):
     depends_on("pkgconfig", type="build")
     depends_on("boost@1.74:")
     depends_on("cli11")
-    depends_on("cpp-httplib")
     depends_on("cppzmq")
     depends_on("eigen@3.4:")
     depends_on("fmt@9:")

@@ -138,7 +138,7 @@ TEST_F(DashboardServer, HasNoPathToAFile) {
     EXPECT_EQ(answer.find("root:"), std::string::npos) << path;
   }
   EXPECT_EQ(status(get("/" + std::string(7000, 'a'))), "404");
-  EXPECT_EQ(status(get("/" + std::string(20000, 'a'))), "414");
+  EXPECT_EQ(status(get("/" + std::string(20000, 'a'))), "431");
   EXPECT_EQ(status(get("/api/" + std::string(7000, '('), with_token())), "404");
   EXPECT_EQ(status(get("/page.css")), "200") << "it still answers";
 }

@@ -127,15 +127,19 @@ TEST(Predict, ImagesInTheFileThatTheyWereTestedOn) {
       << accuracy << tested.out;
 }
 
-std::string post(std::uint16_t port, const std::string& body) {
-  return ask(port, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(body.size()) +
-                       "\r\n\r\n" + body);
+constexpr const char* kKey = "0123456789abcdefghij";
+
+std::string post(std::uint16_t port, const std::string& body, const std::string& headers = {}) {
+  return ask(port, "POST / HTTP/1.1\r\nHost: localhost:" + std::to_string(port) +
+                       "\r\nAuthorization: Bearer " + kKey + "\r\n" + headers +
+                       "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
 }
 
 TEST(Predict, ServesAnswersToFilesAndJsonRowsUntilItIsEnded) {
   const SearchedTable table;
   const std::uint16_t port = free_port();
-  Program server(table.path(), {"predict", "people", "--serve", "--port", std::to_string(port)});
+  Program server(table.path(),
+                 {"predict", "people", "--serve", "--port", std::to_string(port), "--token", kKey});
   ASSERT_TRUE(server.says("answering on http://127.0.0.1:"));
   const std::string of_file = post(port, "colour,age,since\nred,3.5,2024-01-11\n");
   EXPECT_EQ(of_file.find("HTTP/1.1 200"), 0u) << of_file;
@@ -148,10 +152,24 @@ TEST(Predict, ServesAnswersToFilesAndJsonRowsUntilItIsEnded) {
   EXPECT_NE(post(port, "colour,age,since\nred,x,2024-01-11\n").find("the body:2:5: 'x'"),
             std::string::npos);
   EXPECT_EQ(ask(port, "nonsense\r\n\r\n").find("HTTP/1.1 200"), std::string::npos);
-  EXPECT_NE(ask(port, "GET / HTTP/1.1\r\n\r\n").find("\"colour\""), std::string::npos);
+  const std::string host = "GET / HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(port) + "\r\n";
+  EXPECT_EQ(ask(port, host + "\r\n").find("HTTP/1.1 401"), 0u) << "without the token";
+  const std::string usage = ask(port, host + "X-Detol-Token: " + kKey + "\r\n\r\n");
+  EXPECT_NE(usage.find("\"colour\""), std::string::npos) << usage;
+  EXPECT_EQ(post(port, row, "Origin: http://evil.example\r\n").find("HTTP/1.1 403"), 0u);
+  EXPECT_EQ(ask(port, "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n").find("HTTP/1.1 403"), 0u);
+  const std::string deep = post(port, std::string(100'000, '['));
+  EXPECT_NE(deep.find("the body is nested more than 64 deep"), std::string::npos) << deep;
+  std::string rows = "[";
+  for (int i = 0; i < 400'000; ++i) rows += "{},";
+  EXPECT_NE(post(port, rows + "{}]").find("a row has no"), std::string::npos);
+  for (int i = 0; i < 600'000; ++i) rows += "{},";
+  EXPECT_NE(post(port, rows + "{}]").find("more than 1000000 values"), std::string::npos);
   EXPECT_EQ(post(port, row), of_file) << "after a request that is none";
   server.signal(SIGTERM);
-  EXPECT_TRUE(server.ends_within(30));
+  const Ran ran = server.wait();
+  EXPECT_NE(ran.out.find("curl -H 'Authorization: Bearer " + std::string(kKey)), std::string::npos);
+  EXPECT_EQ(ran.err.find(kKey), std::string::npos) << "the token is in no log";
 }
 
 TEST(Predict, ARawExportTakesThePixelsAsBefore) {
