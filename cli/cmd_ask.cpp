@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cmath>
 #include <csignal>
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -18,6 +19,7 @@
 #include "cli/search_setup.h"
 #include "cli/settings.h"
 #include "cli/study_source.h"
+#include "core/json_text.h"
 #include "core/table.h"
 #include "scheduler/run/ask_session.h"
 
@@ -26,7 +28,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kLongestLine = std::size_t{8} << 20;  // bytes
+constexpr std::size_t kLongestLine = std::size_t{7} << 20;  // bytes; a message has at most 8 MB
 
 // Returns the settings of a session with the study that the arguments name or describe.
 Result<AskSessionSettings> session_from(const Arguments& arguments, bool serves) {
@@ -36,6 +38,7 @@ Result<AskSessionSettings> session_from(const Arguments& arguments, bool serves)
                               .serves = serves,
                               .if_exists = if_exists_from(arguments, "resume"),
                               .retry_failed = arguments.has("retry-failed")};
+  DETOL_TRY(check_path("--storage", std::filesystem::absolute(settings.storage).string()));
   if (has_space(arguments)) {
     const std::string name = settings.study.empty() ? "study" : settings.study;
     DETOL_ASSIGN(settings.config, config_from_flags(arguments, {}, name));
@@ -50,13 +53,13 @@ Result<AskSessionSettings> session_from(const Arguments& arguments, bool serves)
 }
 
 Result<void> print_json(const Json& answer) {
-  return print_data(answer.dump() + "\n");
+  return print_data(compact(answer) + "\n");
 }
 
 // Returns the answer to a call, as JSON. Errors: those of the answer (kUsage).
 Result<Json> answer_to(AskSession& session, const Json& call) {
-  DETOL_ASSIGN(const std::string line, session.call(call.dump()));
-  Json answer = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  DETOL_ASSIGN(const std::string line, session.call(compact(call)));
+  DETOL_ASSIGN(Json answer, parse_json<Json>(line, "the answer"));
   if (answer.contains("error")) return fail(ErrorCode::kUsage, answer.at("error"));
   return answer;
 }
@@ -80,7 +83,7 @@ Result<int> serve(AskSession& session) {
 }
 
 Result<Json> wish_from(const std::string& params) {
-  Json wish = Json::parse(params, nullptr, /*allow_exceptions=*/false);
+  Json wish = json_or_discarded<Json>(params);
   if (wish.is_object()) return wish;
   return fail(ErrorCode::kUsage, R"(--params must be a JSON object, such as {"lr": 0.1})");
 }
@@ -119,7 +122,7 @@ Result<Json> told_number(const std::string& text) {
 
 // Returns the values of --values.
 Result<Json> told_values(const std::string& text) {
-  Json values = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  Json values = json_or_discarded<Json>(text);
   if (values.is_object() || values.is_array()) return values;
   return fail(ErrorCode::kUsage, R"(--values must be JSON, such as {"loss": 0.3, "size": 5})");
 }
@@ -147,6 +150,7 @@ Result<int> run_tell(const Arguments& arguments) {
   DETOL_ASSIGN(const auto trial, arguments.number("ID", 0));
   DETOL_ASSIGN(const auto step, arguments.number("step", 1));
   DETOL_ASSIGN(Json call, told_from(arguments));
+  DETOL_TRY(check_path("--storage", std::filesystem::absolute(arguments.globals.storage).string()));
   if (step && !call.contains("values"))
     return fail(ErrorCode::kUsage, "a --step has --value or --values");
   call[step ? "report" : "tell"] = *trial;
@@ -156,7 +160,10 @@ Result<int> run_tell(const Arguments& arguments) {
   DETOL_ASSIGN(const Json answer, answer_to(*session, call));
   DETOL_TRY(session->close());
   DETOL_TRY(print_json(answer));
-  return 0;
+  if (!answer.contains("ignored")) return 0;
+  return fail(ErrorCode::kEmpty,
+              fmt::format("trial {} ended {} before: what is told of it now changes nothing",
+                          *trial, answer.at("state").get<std::string>()));
 }
 
 }  // namespace

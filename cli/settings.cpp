@@ -10,6 +10,7 @@
 #include "cli/preflight.h"
 #include "core/program.h"
 #include "core/table.h"
+#include "core/utf8.h"
 
 namespace detol::inline cli {
 namespace {
@@ -141,6 +142,12 @@ Error as_written(Error error, const Arguments& arguments) {
     error.message = fmt::format("{}: {}", setting->variable, what);
   }
   return error;
+}
+
+Result<void> check_path(std::string_view option, const std::string& path) {
+  if (is_utf8(path)) return {};
+  return fail(ErrorCode::kUsage,
+              fmt::format("{}: {} is not UTF-8; choose another path", option, in_quotes(path)));
 }
 
 std::string find_space(const std::string& name) {

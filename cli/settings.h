@@ -37,6 +37,10 @@ Result<StudyConfig> read_space(const Arguments& arguments);
 // wrote. Returns other errors as they are.
 Error as_written(Error error, const Arguments& arguments);
 
+// Checks a path that goes into a file of JSON or YAML, of which it is a text. Errors (kUsage): it
+// is not UTF-8.
+Result<void> check_path(std::string_view option, const std::string& path);
+
 // Returns the path of a space file: `name` itself if it exists, else the installed one of that name
 // ("cnn", "cnn.yaml", "configs/cnn.yaml"), else `name`.
 std::string find_space(const std::string& name);

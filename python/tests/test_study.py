@@ -1,5 +1,7 @@
 """Searches from Python, against the built program."""
 
+import contextlib
+import io
 import json
 import math
 import os
@@ -92,8 +94,17 @@ class StudyTest(unittest.TestCase):
         self.assertEqual(study.best.number, 4)
         self.assertEqual(study.best.values, {"loss": 0.1, "size": 1})
         self.assertRaises(detol.DetolError, study.tell, trials[5], 0.5)
-        self.assertEqual(study.tell_all([(trials[5], [1, 1]), (trials[0], [9, 9])]),
-                         ["COMPLETE", "COMPLETE"])
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            self.assertEqual(study.tell_all([(trials[5], [1, 1]), (trials[0], [9, 9])]),
+                             ["COMPLETE", "COMPLETE"])
+            self.assertIn("trial 0 has ended before", said.getvalue())
+            self.assertNotIn("trial 5", said.getvalue())
+            study.tell(trials[2], [1, 1])
+            self.assertIn("trial 2 has ended before", said.getvalue())
+            said.truncate(0)
+            self.assertEqual(study.tell(trials[0], [0.5, 3]), "COMPLETE")
+            self.assertEqual(said.getvalue().strip("\0"), "")
 
     def test_a_function_that_raises_fails_its_trial_alone(self):
         def f(trial):

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "core/json_numbers.h"
+#include "core/json_text.h"
 #include "encodings/network/layer_json.h"
 
 namespace detol::inline scheduler {
@@ -20,12 +21,15 @@ using nlohmann::json;
 
 constexpr int kMostAsked = 10'000;
 
-std::string text_of(const Json& answer) {
-  return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 Json error_of(const Error& error) {
   return {{"error", error.message}};
+}
+
+Json answer_of(const Result<TellAnswer>& told) {
+  if (!told) return error_of(told.error());
+  Json answer = {{"state", to_text(told->state)}};
+  if (told->is_ignored) answer["ignored"] = true;
+  return answer;
 }
 
 Json json_of(double number) {
@@ -42,7 +46,7 @@ Result<double> number_from(const json& value) {
   if (value == "NaN") return std::numeric_limits<double>::quiet_NaN();
   if (value == "Infinity") return std::numeric_limits<double>::infinity();
   if (value == "-Infinity") return -std::numeric_limits<double>::infinity();
-  return bad(fmt::format("{} is no number", value.dump()));
+  return bad(fmt::format("{} is no number", compact(value)));
 }
 
 template <typename Integer>
@@ -171,7 +175,7 @@ class Call {
                               : call.contains("study")
                                   ? study()
                                   : bad("a call has one of ask, tell, report, have, best, study");
-    if (!made) answer_(text_of(error_of(made.error())));
+    if (!made) answer_(compact(error_of(made.error())));
   }
 
  private:
@@ -184,12 +188,12 @@ class Call {
       DETOL_ASSIGN(ask.wish, genome_from(call.at("params"), config_));
     }
     callers_.ask(std::move(ask), [answer = to, &config = config_](Result<AskAnswer> got) {
-      if (!got) return answer(text_of(error_of(got.error())));
+      if (!got) return answer(compact(error_of(got.error())));
       Json trials = Json::array();
       for (const AskedTrial& trial : got->trials) trials.push_back(json_of(config, trial));
       Json all = {{"trials", std::move(trials)}};
       if (!got->none.empty()) all["none"] = got->none;
-      answer(text_of(all));
+      answer(compact(all));
     });
     return {};
   }
@@ -201,7 +205,7 @@ class Call {
     DETOL_ASSIGN(report.step, whole<int>(call, "step", report.step));
     DETOL_ASSIGN(report.metrics, metrics_from(call.value("values", json()), config_));
     callers_.report(std::move(report), [answer = answer_](const Result<bool>& stop) {
-      answer(text_of(stop ? Json{{"stop", *stop}} : error_of(stop.error())));
+      answer(compact(stop ? Json{{"stop", *stop}} : error_of(stop.error())));
     });
     return {};
   }
@@ -209,8 +213,8 @@ class Call {
   Result<void> tell(const json& call) {
     if (call.at("tell").is_array()) return tell_all(call.at("tell"));
     DETOL_ASSIGN(Told told, told_from(call, "tell", config_));
-    callers_.tell(std::move(told), [answer = answer_](const Result<TrialState>& state) {
-      answer(text_of(state ? Json{{"state", to_text(*state)}} : error_of(state.error())));
+    callers_.tell(std::move(told), [answer = answer_](const Result<TellAnswer>& answered) {
+      answer(compact(answer_of(answered)));
     });
     return {};
   }
@@ -218,15 +222,14 @@ class Call {
   // What was wrong with the tell, found with the ask, is "tell_error".
   Result<void> tell_and_ask(const json& call) {
     auto told = told_from(call, "tell", config_);
-    const auto state = std::make_shared<Result<TrialState>>(TrialState::kRunning);
+    const auto state = std::make_shared<Result<TellAnswer>>();
     if (told)
-      callers_.tell(*std::move(told), [state](Result<TrialState> now) { *state = std::move(now); });
+      callers_.tell(*std::move(told), [state](Result<TellAnswer> now) { *state = std::move(now); });
     else
       *state = tl::unexpected(told.error());
     return ask(call, [state, answer = answer_](const std::string& asked) {
-      const Json said =
-          *state ? Json{{"state", to_text(**state)}} : Json{{"tell_error", state->error().message}};
-      const std::string text = text_of(said);
+      const Json said = *state ? answer_of(*state) : Json{{"tell_error", state->error().message}};
+      const std::string text = compact(said);
       answer(text.substr(0, text.size() - 1) + "," + asked.substr(1));
     });
   }
@@ -241,9 +244,9 @@ class Call {
         std::make_shared<Answers>(Answers{std::vector<Json>(list.size()), list.size()});
     const auto settle = [all, answer = answer_](std::size_t i, Json state) {
       all->states[i] = std::move(state);
-      if (--all->missing == 0) answer(text_of({{"told", all->states}}));
+      if (--all->missing == 0) answer(compact(Json{{"told", all->states}}));
     };
-    if (list.empty()) answer_(text_of({{"told", Json::array()}}));
+    if (list.empty()) answer_(compact(Json{{"told", Json::array()}}));
     std::vector<std::pair<std::size_t, Told>> calls;  // what is wrong is settled before any of them
     for (std::size_t i = 0; i < list.size(); ++i) {
       auto told = told_from(list[i], "trial", config_);
@@ -253,8 +256,8 @@ class Call {
         settle(i, error_of(told.error()));
     }
     for (auto& [i, told] : calls) {
-      callers_.tell(std::move(told), [settle, i = i](const Result<TrialState>& state) {
-        settle(i, state ? Json{{"state", to_text(*state)}} : error_of(state.error()));
+      callers_.tell(std::move(told), [settle, i = i](const Result<TellAnswer>& answered) {
+        settle(i, answer_of(answered));
       });
     }
     return {};
@@ -273,31 +276,31 @@ class Call {
 
   Result<void> best() {
     callers_.with_state([answer = answer_, &config = config_](Result<const StudyState*> state) {
-      if (!state) return answer(text_of(error_of(state.error())));
+      if (!state) return answer(compact(error_of(state.error())));
       const TrialRecord* best = (*state)->best();
-      if (best == nullptr) return answer(text_of({{"best", nullptr}}));
+      if (best == nullptr) return answer(compact(Json{{"best", nullptr}}));
       Json values = Json::object();
       for (std::size_t i = 0; i < best->values.size(); ++i)
         values[config.objectives[i].metric] = json_of(best->values[i]);
-      Json json = candidate_json(config, best->trial.id, best->trial.genome);
-      json["values"] = std::move(values);
-      answer(text_of({{"best", std::move(json)}}));
+      Json found = candidate_json(config, best->trial.id, best->trial.genome);
+      found["values"] = std::move(values);
+      answer(compact(Json{{"best", std::move(found)}}));
     });
     return {};
   }
 
   Result<void> study() {
     callers_.with_state([answer = answer_, &config = config_](Result<const StudyState*> state) {
-      if (!state) return answer(text_of(error_of(state.error())));
+      if (!state) return answer(compact(error_of(state.error())));
       Json objectives = Json::array();
       for (const Objective& one : config.objectives) objectives.push_back(one.metric);
       const auto& trials = (*state)->trials();
-      answer(text_of({{"study", config.study},
-                      {"objectives", std::move(objectives)},
-                      {"trials", trials.size()},
-                      {"finished", std::ranges::count_if(trials, &TrialRecord::is_over)},
-                      {"steps", config.external ? config.external->steps : 0},
-                      {"version", DETOL_VERSION}}));
+      answer(compact(Json{{"study", config.study},
+                          {"objectives", std::move(objectives)},
+                          {"trials", trials.size()},
+                          {"finished", std::ranges::count_if(trials, &TrialRecord::is_over)},
+                          {"steps", config.external ? config.external->steps : 0},
+                          {"version", DETOL_VERSION}}));
     });
     return {};
   }
@@ -312,13 +315,14 @@ class Call {
 
 void call(Callers& callers, const StudyConfig& config, std::string_view line,
           const std::string& caller, AnswerLine answer) {
-  const json parsed = json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (!parsed.is_object()) return answer(R"({"error":"a call is one JSON object in a line"})");
-  if (parsed.contains("id"))
-    answer = [id = parsed.at("id").dump(), answer = std::move(answer)](std::string text) {
+  const auto parsed = parse_json(line, "a call is one JSON object in a line; this");
+  if (!parsed) return answer(compact(error_of(parsed.error())));
+  if (!parsed->is_object()) return answer(R"({"error":"a call is one JSON object in a line"})");
+  if (parsed->contains("id"))
+    answer = [id = compact(parsed->at("id")), answer = std::move(answer)](std::string text) {
       answer("{\"id\":" + id + (text == "{}" ? "}" : "," + text.substr(1)));
     };
-  Call(callers, config, caller, std::move(answer)).make(parsed);
+  Call(callers, config, caller, std::move(answer)).make(*parsed);
 }
 
 }  // namespace detol::inline scheduler

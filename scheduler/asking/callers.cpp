@@ -82,7 +82,7 @@ void Callers::report(StepReport report, Answer<bool> answer) {
   });
 }
 
-void Callers::tell(Told told, Answer<TrialState> answer) {
+void Callers::tell(Told told, Answer<TellAnswer> answer) {
   post([this, told = std::move(told), answer = std::move(answer)]() mutable {
     if (ended_) return answer(tl::unexpected(*ended_));
     take(std::move(told), std::move(answer));
@@ -130,15 +130,6 @@ Result<Callers::Outstanding*> Callers::find(TrialId trial, int attempt) {
                               : fmt::format("is evaluated by worker {}", record->worker)));
 }
 
-// Returns why values fail their trial: an objective is no number.
-std::optional<std::string> Callers::what_diverged(const std::vector<Metric>& metrics) const {
-  for (const Objective& objective : config_.objectives) {
-    if (!std::isfinite(value_in(metrics, objective.metric)))
-      return fmt::format("{} is no number", objective.metric);
-  }
-  return std::nullopt;
-}
-
 void Callers::take(StepReport report, Answer<bool> answer) {
   if (const auto is_there = check_told(config_, report.metrics); !is_there)
     return answer(tl::unexpected(is_there.error()));
@@ -151,10 +142,10 @@ void Callers::take(StepReport report, Answer<bool> answer) {
   Outstanding& one = **found;
   const TrialRecord& trial = *state_->find(report.trial);
   add_costs(config_, trial.trial.genome, report.metrics);
-  if (auto why = what_diverged(report.metrics)) {
+  if (auto why = what_diverged(config_, report.metrics)) {
     return take({report.trial, one.attempt, Told::Failure{Cause::kDiverged, *std::move(why)}},
-                [answer = std::move(answer)](const Result<TrialState>& state) {
-                  answer(state.map([](TrialState) { return true; }));
+                [answer = std::move(answer)](const Result<TellAnswer>& told) {
+                  answer(told.map([](const TellAnswer&) { return true; }));
                 });
   }
   const int done = static_cast<int>(trial.epochs);
@@ -195,18 +186,20 @@ Result<PoolEvent> Callers::event_of(Told told, int attempt) const {
   auto& metrics = std::get<std::vector<Metric>>(told.outcome);
   DETOL_TRY(check_told(config_, metrics));
   add_costs(config_, state_->find(told.trial)->trial.genome, metrics);
-  if (auto why = what_diverged(metrics))
+  if (auto why = what_diverged(config_, metrics))
     return ended({Evaluation::End::kFailed, Cause::kDiverged, *std::move(why)});
   return Scored{told.trial, attempt, std::move(metrics)};
 }
 
-void Callers::take(Told told, Answer<TrialState> answer) {
+void Callers::take(Told told, Answer<TellAnswer> answer) {
   const TrialId trial = told.trial;
   const auto found = find(trial, told.attempt);
   if (!found) return answer(tl::unexpected(found.error()));
   if (*found == nullptr) {
     const TrialRecord& record = *state_->find(trial);
-    return answer(record.is_over() ? record.state : TrialState::kPruned);
+    const bool has_heard = told.attempt != 0 && stopped_.contains(trial);  // that it ended
+    if (!record.is_over()) return answer(TellAnswer{TrialState::kPruned});
+    return answer(TellAnswer{record.state, !has_heard && !is_known(config_, record, told)});
   }
   auto event = event_of(std::move(told), (*found)->attempt);
   if (!event) return answer(tl::unexpected(event.error()));
@@ -326,10 +319,10 @@ void Callers::acknowledge(const message::EndAck& ack) {
   const auto found = outstanding_.find(ack.trial);
   if (found != outstanding_.end() && found->second.attempt == ack.attempt) forget(ack.trial);
   const auto [first, last] = tells_.equal_range(ack.trial);
-  std::vector<Answer<TrialState>> answers;
+  std::vector<Answer<TellAnswer>> answers;
   for (auto one = first; one != last; ++one) answers.push_back(std::move(one->second));
   tells_.erase(first, last);
-  for (const auto& answer : answers) answer(state_->find(ack.trial)->state);
+  for (const auto& answer : answers) answer(TellAnswer{state_->find(ack.trial)->state});
 }
 
 void Callers::forget(TrialId trial) {

@@ -66,6 +66,12 @@ struct Told {
   std::variant<std::vector<Metric>, Failure, Pruned, Released> outcome;
 };
 
+// TellAnswer: what became of a tell.
+struct TellAnswer {
+  TrialState state = TrialState::kRunning;
+  bool is_ignored = false;  // the trial had ended with something else, which stays
+};
+
 class Callers final : public Pool {
  public:
   static constexpr int kFirstSlot = 1'000'000'000;  // numbers of slots; workers have smaller ones
@@ -86,7 +92,7 @@ class Callers final : public Pool {
   // who has the attempt, a metric is missing. Who knows a trial's attempt may tell it.
   void ask(Ask ask, Answer<AskAnswer> answer);
   void report(StepReport report, Answer<bool> answer);  // true: the trial has ended, stop it
-  void tell(Told told, Answer<TrialState> answer);      // a trial that is over stays as it is
+  void tell(Told told, Answer<TellAnswer> answer);      // a trial that is over stays as it is
 
   // Gives up the trials of a caller that it got from an earlier process and does not name: their
   // answers were lost.
@@ -152,9 +158,8 @@ class Callers final : public Pool {
   void post(std::function<void()> call);
   std::vector<PoolEvent> collect();
   void take(StepReport report, Answer<bool> answer);
-  void take(Told told, Answer<TrialState> answer);
+  void take(Told told, Answer<TellAnswer> answer);
   Result<Outstanding*> find(TrialId trial, int attempt);
-  std::optional<std::string> what_diverged(const std::vector<Metric>& metrics) const;
   Result<PoolEvent> event_of(Told told, int attempt) const;
   Asks::iterator asker(int worker);
   void answer(Asks::iterator ask);
@@ -178,7 +183,7 @@ class Callers final : public Pool {
   std::map<TrialId, Outstanding> outstanding_;
   std::map<TrialId, int> stopped_;  // the latest attempt whose caller was answered that it ended
   std::multimap<std::pair<TrialId, double>, Answer<bool>> reports_;  // by epochs
-  std::multimap<TrialId, Answer<TrialState>> tells_;
+  std::multimap<TrialId, Answer<TellAnswer>> tells_;
   std::vector<PoolEvent> events_;
   std::optional<Error> ended_;
   bool is_closing_ = false;

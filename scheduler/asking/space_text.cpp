@@ -5,6 +5,8 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
+
 namespace detol::inline scheduler {
 namespace {
 
@@ -52,7 +54,7 @@ Json json_of(const std::string& option) {
   double number = 0;
   const char* end = option.data() + option.size();
   const auto [next, error] = std::from_chars(option.data(), end, number);
-  if (error == std::errc() && next == end) return Json::parse(option, nullptr, false);
+  if (error == std::errc() && next == end) return json_or_discarded<Json>(option);
   return option;
 }
 
@@ -87,7 +89,7 @@ Result<StudyConfig> external_config(const Space& space, const StudyOptions& opti
     for (const auto& [name, value] : trial) candidate[name] = json_of(value);
     file["search"]["initial_trials"].push_back(std::move(candidate));
   }
-  return load_study_config(file.dump(), fmt::format("study {}", options.name));
+  return load_study_config(compact(file), fmt::format("study {}", options.name));
 }
 
 }  // namespace detol::inline scheduler

@@ -49,6 +49,7 @@ struct Study::Parts {
   void fail_with(const Error& failure);
   Told::Failure failed(TrialId trial, std::string reason);
   Result<AskAnswer> ask(Ask request);
+  Result<void> tell(Told told);
 };
 
 // Refuses a trial of another study: the one of that number here is another candidate.
@@ -122,27 +123,26 @@ Result<bool> Study::report(const AskedTrial& trial, int step, const Values& valu
   });
 }
 
+Result<void> Study::Parts::tell(Told told) {
+  const TrialId trial = told.trial;
+  DETOL_ASSIGN(const TellAnswer answered, answer_of<TellAnswer>(*service, [&](auto answer) {
+                 callers().tell(std::move(told), std::move(answer));
+               }));
+  if (answered.is_ignored)
+    log_warning("trial {} ended {} before: what is told of it now changes nothing", trial,
+                to_text(answered.state));
+  return {};
+}
+
 Result<void> Study::tell(const AskedTrial& trial, const Values& values) {
   DETOL_TRY(parts_->check_own(trial));
   DETOL_ASSIGN(auto metrics, parts_->metrics(values));
-  return answer_of<TrialState>(*parts_->service,
-                               [&](auto answer) {
-                                 parts_->callers().tell(
-                                     {trial.trial, trial.attempt, std::move(metrics)},
-                                     std::move(answer));
-                               })
-      .map([](TrialState) {});
+  return parts_->tell({trial.trial, trial.attempt, std::move(metrics)});
 }
 
 Result<void> Study::tell_failed(const AskedTrial& trial, const std::string& reason) {
   DETOL_TRY(parts_->check_own(trial));
-  return answer_of<TrialState>(*parts_->service,
-                               [&](auto answer) {
-                                 parts_->callers().tell({trial.trial, trial.attempt,
-                                                         Told::Failure{Cause::kCrashed, reason}},
-                                                        std::move(answer));
-                               })
-      .map([](TrialState) {});
+  return parts_->tell({trial.trial, trial.attempt, Told::Failure{Cause::kCrashed, reason}});
 }
 
 Result<std::optional<BestTrial>> Study::best() {
@@ -191,8 +191,8 @@ void Study::evaluate(int thread, const Function& function) {
       told.outcome = parts_->failed(told.trial, "it threw what is not a std::exception");
     }
     ++parts_->evaluated;
-    parts_->callers().tell(std::move(told), [this](const Result<TrialState>& state) {
-      if (!state) parts_->fail_with(state.error());
+    parts_->callers().tell(std::move(told), [this](const Result<TellAnswer>& answered) {
+      if (!answered) parts_->fail_with(answered.error());
     });
     if (parts_->time) parts_->time->wake();
   }

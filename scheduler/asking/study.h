@@ -138,7 +138,8 @@ class Study {
   Result<bool> report(const AskedTrial& trial, int step, const Values& values);
 
   // Records what a trial is worth, or that it failed. Durable when it returns; nothing changes
-  // about a trial that has ended. Errors: as report().
+  // about a trial that has ended, and a warning on stderr says so if it ended otherwise. Errors: as
+  // report().
   Result<void> tell(const AskedTrial& trial, const Values& values);
   Result<void> tell_failed(const AskedTrial& trial, const std::string& reason);
 

@@ -32,6 +32,29 @@ void add_costs(const StudyConfig& config, const Genome& genome, std::vector<Metr
   }
 }
 
+std::optional<std::string> what_diverged(const StudyConfig& config,
+                                         const std::vector<Metric>& metrics) {
+  for (const Objective& objective : config.objectives) {
+    if (!std::isfinite(value_in(metrics, objective.metric)))
+      return fmt::format("{} is no number", objective.metric);
+  }
+  return std::nullopt;
+}
+
+bool is_known(const StudyConfig& config, const TrialRecord& trial, const Told& told) {
+  if (std::holds_alternative<Told::Failure>(told.outcome)) return trial.state == TrialState::kFail;
+  if (std::holds_alternative<Told::Pruned>(told.outcome)) return trial.state == TrialState::kPruned;
+  if (std::holds_alternative<Told::Released>(told.outcome)) return false;
+  auto metrics = std::get<std::vector<Metric>>(told.outcome);
+  add_costs(config, trial.trial.genome, metrics);
+  if (what_diverged(config, metrics)) return trial.state == TrialState::kFail;
+  if (trial.state != TrialState::kComplete) return false;
+  for (std::size_t i = 0; i < config.objectives.size(); ++i) {
+    if (value_in(metrics, config.objectives[i].metric) != trial.values[i]) return false;
+  }
+  return true;
+}
+
 bool is_best_told(const StudyConfig& config, const TrialRecord& trial,
                   const std::vector<Metric>& metrics) {
   if (config.keep != Keep::kBest || trial.epochs == 0) return true;

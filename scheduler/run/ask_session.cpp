@@ -8,7 +8,9 @@
 #include <thread>
 
 #include "core/clock.h"
+#include "core/json_text.h"
 #include "core/log.h"
+#include "core/table.h"
 #include "encodings/study/study_changes.h"
 #include "knowledge/artefacts.h"
 #include "knowledge/query.h"
@@ -27,6 +29,10 @@ using nlohmann::json;
 
 constexpr auto kTryAgain = std::chrono::milliseconds(5);
 constexpr double kRestartS = 2;  // in which a supervisor has started a master that was killed again
+// A call may be what ends whoever gets it: it is sent to one more, for a process that was killed.
+constexpr int kMostEnds = 2;
+constexpr double kSoonS = 60;
+constexpr std::size_t kReleasedAtOnce = 10'000;  // calls have a largest size
 
 // Returns the study if it is there. Errors: kInput if it was begun with another config.
 Result<std::optional<StudyRecord>> find_begun(const AskSessionSettings& settings) {
@@ -171,7 +177,7 @@ Result<std::unique_ptr<AskSession::Gate>> AskSession::open_gate() {
       DETOL_ASSIGN(CallClient client, CallClient::connect(*master));
       auto gate = std::make_unique<Remote>(std::move(client), join_file_, caller_);
       warn_of_another_budget(record, settings_);
-      const std::string have = json{{"have", trials_of(have_)}}.dump();
+      const std::string have = compact(json{{"have", trials_of(have_)}});
       if (have_.empty() || gate->call(have)) return gate;
       continue;
     }
@@ -225,21 +231,28 @@ void AskSession::take_name(const std::string& study) {
 }
 
 Result<std::string> AskSession::call(const std::string& line) {
-  for (;;) {
+  for (int ends = 0;;) {
     if (!gate_) {
       DETOL_ASSIGN(gate_, open_gate());
     }
+    const double sent_s = system_clock().now_s();
     if (auto answer = gate_->call(line)) {
       learn(line, *answer);
       return *std::move(answer);
     }
     gate_.reset();
+    if (system_clock().now_s() - sent_s > kSoonS) continue;  // it waited, and did no harm
+    if (++ends == kMostEnds)
+      return fail(ErrorCode::kStorage,
+                  fmt::format("the process that runs study '{}' ended {} times soon after it was "
+                              "sent this call, which is not sent again: {}",
+                              settings_.study, ends, in_quotes(line)));
   }
 }
 
 // Keeps which trials this session has.
 void AskSession::learn(const std::string& line, const std::string& answer) {
-  const json asked = json::parse(line, nullptr, false), got = json::parse(answer, nullptr, false);
+  const json asked = json_or_discarded(line), got = json_or_discarded(answer);
   if (!asked.is_object() || !got.is_object()) return;
   for (const json& trial : got.value("trials", json::array())) {
     if (trial.contains("attempt")) have_[trial.at("trial")] = trial.at("attempt");
@@ -255,12 +268,23 @@ void AskSession::learn(const std::string& line, const std::string& answer) {
   }
 }
 
+// Gives back what this session has; many at a time, since each call is a commit.
+void AskSession::release_all() {
+  json released = json::array();
+  const auto send = [&] {
+    if (!released.empty())
+      gate_->call(compact(json{{"tell", std::exchange(released, json::array())}}));
+  };
+  for (const auto& [trial, attempt] : std::exchange(have_, {})) {
+    released.push_back({{"trial", trial}, {"attempt", attempt}, {"released", true}});
+    if (released.size() == kReleasedAtOnce) send();
+  }
+  send();
+}
+
 Result<std::string> AskSession::close() {
   if (!gate_) return std::string();
-  if (settings_.serves) {
-    for (const auto& [trial, attempt] : std::exchange(have_, {}))
-      gate_->call(json{{"tell", trial}, {"attempt", attempt}, {"released", true}}.dump());
-  }
+  if (settings_.serves) release_all();
   auto ended = gate_->close();
   gate_.reset();
   return ended;

@@ -40,7 +40,8 @@ class AskSession {
   ~AskSession();
 
   // Returns the answer to a line (ask_lines.h). What is answered is durable. Errors: as open(), if
-  // the study is lost and cannot be had again.
+  // the study is lost and cannot be had again; kStorage if two processes that ran it ended with
+  // this call.
   Result<std::string> call(const std::string& line);
 
   // Ends the session: trials of this process that are not told wait for whoever asks next. Returns
@@ -56,6 +57,7 @@ class AskSession {
   Result<std::unique_ptr<Gate>> open_here();
   void take_name(const std::string& study);
   void learn(const std::string& line, const std::string& answer);
+  void release_all();
 
   AskSessionSettings settings_;
   const std::string caller_;         // for the ledger (callers.h)

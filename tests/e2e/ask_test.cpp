@@ -121,13 +121,19 @@ TEST_F(AskProgram, BeginsAStudyFromFlagsAndKeepsWhatItIsTold) {
   EXPECT_EQ(json_of(detol({"tell", "bread", "1", "--step", "1", "--value", "0.7"})),
             Json({{"stop", false}}));
   detol({"tell", "bread", "1", "--pruned"});
-  detol({"tell", "bread", "2", "--failed", "burnt"});
+  detol({"tell", "bread", "2", "--failed", "burnt \xfc"});
   EXPECT_EQ(states("bread"), (std::map<std::string, int>{
                                  {"COMPLETE", 1}, {"PRUNED", 1}, {"FAIL", 1}, {"RUNNING", 1}}));
   const Json best = json_of(detol({"best", "bread", "-f", "json"}));
   EXPECT_EQ(best.at("values").at("loss"), 0.5);
   const Ran log = detol({"trial", "bread", "2", "-f", "json"});
-  EXPECT_NE(log.out.find("burnt"), std::string::npos) << log.out;
+  EXPECT_NE(log.out.find("burnt \xef\xbf\xbd"), std::string::npos) << log.out;
+
+  EXPECT_EQ(detol({"tell", "bread", "0", "--value", "0.5"}).code, 0) << "it is known";
+  const Ran other = detol({"tell", "bread", "0", "--value", "9"});
+  EXPECT_EQ(other.code, 6);
+  EXPECT_NE(other.out.find(R"("ignored":true)"), std::string::npos) << other.out;
+  EXPECT_NE(other.err.find("trial 0 ended COMPLETE before"), std::string::npos) << other.err;
 }
 
 TEST_F(AskProgram, SaysWhatIsWrongInOneLine) {

@@ -123,6 +123,48 @@ TEST_F(AskLines, ATrialEndsInEachWayThatItCan) {
   EXPECT_EQ(ask(R"({"report": 2, "values": "NaN"})"), json({{"stop", true}}));
 }
 
+TEST_F(AskLines, ATellOfATrialThatHasEndedSaysWhetherItWasIgnored) {
+  ask(R"({"ask": 3})");
+  ask(R"({"tell": [{"trial": 0, "values": 0.1}, {"trial": 1, "failed": "no luck"}]})");
+  ask(R"({"report": 2, "step": 1, "values": 0.4})");
+  ask(R"({"tell": 2, "pruned": true})");
+  const json complete = {{"state", "COMPLETE"}}, failed = {{"state", "FAIL"}},
+             pruned = {{"state", "PRUNED"}};
+  EXPECT_EQ(ask(R"({"tell": 0, "values": 0.1})"), complete) << "it repeats what is known";
+  EXPECT_EQ(ask(R"({"tell": 0, "attempt": 1, "values": {"loss": 0.1, "other": 7}})"), complete);
+  EXPECT_EQ(ask(R"({"tell": 1, "failed": "anything"})"), failed);
+  EXPECT_EQ(ask(R"({"tell": 1, "values": "NaN"})"), failed);
+  EXPECT_EQ(ask(R"({"tell": 2, "pruned": true})"), pruned);
+  for (const char* other :
+       {R"({"tell": 0, "values": 0.2})", R"({"tell": 0, "values": "NaN"})",
+        R"({"tell": 0, "failed": ""})", R"({"tell": 0, "pruned": true})",
+        R"({"tell": 0, "released": true})", R"({"tell": 0, "attempt": 1, "values": 0.2})",
+        R"({"tell": 1, "values": 0.1})", R"({"tell": 1, "released": true})",
+        R"({"tell": 2, "values": 0.4})", R"({"tell": 2, "failed": ""})"})
+    EXPECT_EQ(ask(other).value("ignored", false), true) << other;
+  EXPECT_EQ(ask(R"({"tell": 0, "values": 0.2})").at("state"), "COMPLETE");
+  EXPECT_EQ(ask(R"({"tell": 0, "values": 0.2, "ask": 0})").at("ignored"), true);
+  EXPECT_EQ(ask(R"({"tell": [{"trial": 0, "values": 0.2}]})").at("told").at(0).at("ignored"), true);
+  EXPECT_EQ(ask(R"({"best": true})").at("best").at("values"), json({{"loss", 0.1}}));
+}
+
+TEST_F(AskLines, NoCallIsNestedDeeperThanTheStack) {
+  const std::string lists(200'000, '[');
+  std::string objects;
+  for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
+  ask(R"({"ask": 1})");
+  for (const std::string& bomb : {lists, lists + std::string(200'000, ']'), objects}) {
+    for (const char* call :
+         {R"({"study":true,"id":)", R"({"tell":0,"values":)", R"({"tell":0,"failed":)",
+          R"({"tell":[)", R"({"tell":)", R"({"ask":)", R"({"ask":1,"params":{"x":)",
+          R"({"ask":1,"wait":)", R"({"report":0,"values":)", R"({"have":[)", R"({"best":)", ""})
+      EXPECT_EQ(error_of(call + bomb + "}"),
+                "a call is one JSON object in a line; this is nested more than 64 deep")
+          << call;
+  }
+  EXPECT_EQ(ask(R"({"study": true, "id": [[1]]})").at("id"), json({json({1})}));
+}
+
 TEST_F(AskLines, ManyTellsAreAnsweredInTheirOrder) {
   ask(R"({"ask": 3})");
   const json told = ask(R"({"tell": [{"trial": 2, "values": 2}, {"values": 1}, {"trial": 77,
