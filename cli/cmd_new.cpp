@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/settings.h"
 #include "core/file.h"
+#include "core/json_text.h"
 #include "core/log.h"
 #include "core/table.h"
 #include "encodings/foreign/foreign_space.h"
@@ -36,7 +37,7 @@ struct NewFile {
 
 // Returns the text as a YAML scalar that reads back as itself.
 std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump();
+  return compact(nlohmann::json(text));
 }
 
 // Returns the name as a study's: letters, digits, '-', '_' and '.'.
@@ -162,6 +163,7 @@ Result<NewFile> native_file(const Arguments& arguments) {
                 "--data is looked at for a table; detol search --data says where "
                 "other data is");
   const fs::path data = fs::absolute(arguments.text("data")).lexically_normal();
+  DETOL_TRY(check_path("--data", data.string()));
   return space_of_table(arguments, data).map([&](const std::string& text) {
     return NewFile{text, study_name(data.stem().string()) + ".yaml"};
   });

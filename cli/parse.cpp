@@ -162,9 +162,7 @@ Result<void> apply_globals(Arguments& arguments) {
   const char* storage = std::getenv("DETOL_STORAGE");  // NOLINT(concurrency-mt-unsafe)
   globals.storage = arguments.text("storage", storage != nullptr ? storage : "detol.db");
   if (globals.storage.empty()) return fail(ErrorCode::kUsage, "--storage is empty");
-  if (!is_utf8(globals.storage))  // run.json could not name it
-    return fail(ErrorCode::kUsage, fmt::format("--storage: {} is not UTF-8; choose another path",
-                                               in_quotes(globals.storage)));
+  DETOL_TRY(check_path("--storage", globals.storage));
   const std::string format = arguments.text("format", "table");
   globals.format = format == "json"    ? Format::kJson
                    : format == "jsonl" ? Format::kJsonl
@@ -177,6 +175,7 @@ Result<void> apply_globals(Arguments& arguments) {
   globals.quiet = arguments.has("quiet");
   LogOptions& log = globals.log;
   log.file = arguments.text("log-file");
+  DETOL_TRY(check_path("--log-file", log.file));
   if (globals.quiet) log.level = LogLevel::kWarning;
   if (arguments.has("verbose") || arguments.has("debug")) log.level = LogLevel::kDebug;
   return set_up_log(log);

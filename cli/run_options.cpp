@@ -8,6 +8,7 @@
 #include <sstream>
 #include <thread>
 
+#include "cli/settings.h"
 #include "core/table.h"
 #include "core/terminal.h"
 #include "encodings/study/study_config.h"
@@ -119,6 +120,7 @@ Result<RunOptions> run_options_from(const Arguments& arguments) {
   options.ssh = arguments.text("ssh");
   options.listens_to_network = arguments.text("listen") == "network";
   options.storage = arguments.globals.storage;
+  DETOL_TRY(check_path("--storage", std::filesystem::absolute(options.storage).string()));
   options.log = arguments.globals.log;
   options.progress = progress_from(arguments);
   options.color = wants_color(arguments.text("color", "auto"), STDERR_FILENO);

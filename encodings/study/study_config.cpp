@@ -375,7 +375,7 @@ Result<StudyConfig> load(std::string_view yaml, std::string_view name,
     if (is_of_a_table && one.path == "data.path") one.path = "table.path";
   }
   DETOL_TRY(apply_overrides(tree, meant, source));
-  if (folder) make_paths_absolute(tree, *folder);
+  if (folder) DETOL_TRY(make_paths_absolute(tree, *folder));
   return StudyLoader(tree, source).load();
 }
 

@@ -1,5 +1,10 @@
 #include "encodings/study/study_paths.h"
 
+#include <fmt/format.h>
+
+#include "core/table.h"
+#include "core/utf8.h"
+
 namespace detol::inline encoding {
 namespace {
 
@@ -12,9 +17,20 @@ std::string absolute_data_path(const std::string& written, const std::filesystem
   return fs::absolute(folder / written, ignored).lexically_normal().string();
 }
 
-void set_folder_of_command(YamlNode& tree) {
+Result<void> set_path(YamlNode& node, std::string path) {
+  if (!is_utf8(path))
+    return fail(
+        ErrorCode::kInput,
+        fmt::format("the path {} is not UTF-8, which a study must be; rename the folder, or "
+                    "put what is in it elsewhere",
+                    in_quotes(path)));
+  node.scalar = std::move(path);
+  return {};
+}
+
+Result<void> set_folder_of_command(YamlNode& tree) {
   YamlEntry* command = tree.find("command");
-  if (command == nullptr || command->value.kind != YamlNode::Kind::kMap) return;
+  if (command == nullptr || command->value.kind != YamlNode::Kind::kMap) return {};
   YamlEntry* folder = command->value.find("folder");
   if (folder == nullptr) {
     YamlNode here = YamlNode::of(YamlNode::Kind::kScalar, command->at);
@@ -23,23 +39,23 @@ void set_folder_of_command(YamlNode& tree) {
     command->value.entries.push_back({"folder", command->at, std::move(here)});
     folder = &command->value.entries.back();
   }
-  if (folder->value.kind != YamlNode::Kind::kScalar) return;
+  if (folder->value.kind != YamlNode::Kind::kScalar) return {};
   std::error_code ignored;
   const auto path = std::filesystem::absolute(folder->value.scalar, ignored);
-  if (!ignored) folder->value.scalar = path.lexically_normal().string();
+  return ignored ? Result<void>() : set_path(folder->value, path.lexically_normal().string());
 }
 
 }  // namespace
 
-void make_paths_absolute(YamlNode& tree, const std::filesystem::path& folder) {
+Result<void> make_paths_absolute(YamlNode& tree, const std::filesystem::path& folder) {
   const bool is_of_a_table = tree.find("table") != nullptr;
   YamlEntry* data = tree.find(is_of_a_table ? "table" : "data");
   for (std::string_view key : {"path", "test_path"}) {
     YamlEntry* path = data == nullptr ? nullptr : data->value.find(key);
     if (path != nullptr && !path->value.scalar.empty())
-      path->value.scalar = absolute_data_path(path->value.scalar, folder);
+      DETOL_TRY(set_path(path->value, absolute_data_path(path->value.scalar, folder)));
   }
-  set_folder_of_command(tree);
+  return set_folder_of_command(tree);
 }
 
 bool is_study_name(std::string_view name) {
