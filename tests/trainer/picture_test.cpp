@@ -175,6 +175,17 @@ TEST(Pictures, OfEverySizeBecomeTheSquare) {
   EXPECT_EQ(PixelBytes(pixels.begin(), pixels.begin() + 6), (PixelBytes{0, 0, 9, 9, 0, 0}));
 }
 
+TEST(Pictures, OfMoreThan64MillionPixelsAreRefusedByTheirHead) {
+  std::string file = jpeg_of(plain(16, 16, {9}));
+  const std::size_t frame = file.find("\xff\xc0");
+  ASSERT_NE(frame, std::string::npos);
+  file.replace(frame + 5, 4, "\x23\x28\x23\x28");  // 9000 x 9000
+  const auto shape = PictureDecoder(PictureForm{}).shape_of(bytes_in(file));
+  ASSERT_FALSE(shape);
+  EXPECT_NE(shape.error().find("9000 x 9000 pixels; at most 67108864"), std::string::npos)
+      << shape.error();
+}
+
 TEST(Pictures, TooLongForTheResizerAreRefused) {
   const std::string file = png_of(plain(1, 65536, {9}));
   const auto shape = PictureDecoder(PictureForm{}).shape_of(bytes_in(file));

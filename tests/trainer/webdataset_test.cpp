@@ -63,6 +63,16 @@ TEST_F(WebDataset, OneShardMayBeAll) {
   EXPECT_EQ(info.test, 2);
 }
 
+TEST_F(WebDataset, AnArchiveThatUnpacksWithoutEndIsRefused) {
+  std::vector<TarMember> members = ten();
+  members.push_back({"padding", std::string(std::size_t{90} << 20, '\0')});
+  write_tar(path("all.tar.gz"), members);
+  expect_words(load_dataset(config("all.tar.gz")),
+               {"all.tar.gz: byte ", "it unpacks to more than 100 times its bytes"});
+  write_tar(path("all.tar"), members);
+  EXPECT_TRUE(load_dataset(config("all.tar"))) << "its bytes are there";
+}
+
 TEST_F(WebDataset, AnArchiveThatClimbsOutIsRefused) {
   for (const std::string name : {"/etc/passwd", "../up.png", "a/../../b.png", "a/.."}) {
     std::vector<TarMember> members = ten();

@@ -3,8 +3,11 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <new>
 
 #include "core/table.h"
@@ -16,6 +19,8 @@ namespace {
 
 constexpr std::int64_t kTarBlock = 512;
 constexpr std::size_t kBlock = std::size_t{1} << 16;
+constexpr int kMostUnpacked = 100;  // times the bytes that were read
+constexpr std::int64_t kUnpackedAnyway = std::int64_t{64} << 20;
 
 // Returns whether a name leads out of the archive's folder; true also for harmless names such as
 // "a/../b", which are rare.
@@ -24,6 +29,37 @@ bool climbs_out(const std::filesystem::path& name) {
 }
 
 }  // namespace
+
+// Packed: the bytes of a file, as libarchive asks for them.
+struct ArchiveReader::Packed {
+  Descriptor file;
+  std::array<char, kBlock> block;
+
+  // Called for the next bytes: looks at what those before have become.
+  static la_ssize_t read(archive* reader, void* packed, const void** bytes) {
+    auto& from = *static_cast<Packed*>(packed);
+    const std::int64_t unpacked = archive_filter_bytes(reader, 0);
+    if (unpacked > kUnpackedAnyway + kMostUnpacked * archive_filter_bytes(reader, -1)) {
+      archive_set_error(reader, EFBIG, "it unpacks to more than %d times its bytes",
+                        int{kMostUnpacked});
+      return ARCHIVE_FATAL;
+    }
+    ssize_t count = 0;
+    do count = ::read(from.file.get(), from.block.data(), from.block.size());
+    while (count < 0 && errno == EINTR);
+    if (count < 0) archive_set_error(reader, errno, "it cannot be read");
+    *bytes = from.block.data();
+    return count < 0 ? la_ssize_t{ARCHIVE_FATAL} : count;
+  }
+};
+
+ArchiveReader::ArchiveReader(std::filesystem::path path, ArchiveKind kind,
+                             std::unique_ptr<Packed> packed,
+                             std::unique_ptr<archive, Closer> reader)
+    : path_(std::move(path)), kind_(kind), packed_(std::move(packed)), reader_(std::move(reader)) {}
+ArchiveReader::ArchiveReader(ArchiveReader&&) noexcept = default;
+ArchiveReader& ArchiveReader::operator=(ArchiveReader&&) noexcept = default;
+ArchiveReader::~ArchiveReader() = default;
 
 void ArchiveReader::Closer::operator()(archive* reader) const {
   archive_read_free(reader);
@@ -39,9 +75,14 @@ Result<ArchiveReader> ArchiveReader::open(const std::filesystem::path& path, Arc
   } else {
     archive_read_support_format_zip_seekable(reader.get());
   }
-  ArchiveReader made(path, kind, std::move(file), std::move(reader));
-  if (archive_read_open_fd(made.reader_.get(), made.file_.get(), kBlock) != ARCHIVE_OK)
-    return made.damaged();
+  auto packed = std::make_unique<Packed>(std::move(file));
+  ArchiveReader made(path, kind, std::move(packed), std::move(reader));
+  archive* const raw = made.reader_.get();
+  const int opened =
+      kind == ArchiveKind::kTar
+          ? archive_read_open(raw, made.packed_.get(), nullptr, Packed::read, nullptr)
+          : archive_read_open_fd(raw, made.packed_->file.get(), kBlock);
+  if (opened != ARCHIVE_OK) return made.damaged();
   return made;
 }
 

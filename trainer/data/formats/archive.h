@@ -2,7 +2,8 @@
 
 // ArchiveReader: the members of a tar or zip file, one after the other; a tar may be packed with
 // gzip. Nothing is ever written to disk. A member whose name is absolute or contains "..", or which
-// is no file or folder, is an error. Not thread-safe. Users of this header do not see libarchive.
+// is no file or folder, is an error, and so is a tar that unpacks to a hundred times its bytes.
+// Not thread-safe. Users of this header do not see libarchive.
 
 #include <cstdint>
 #include <filesystem>
@@ -22,6 +23,10 @@ enum class ArchiveKind { kTar, kZip };
 
 class ArchiveReader {
  public:
+  ArchiveReader(ArchiveReader&&) noexcept;
+  ArchiveReader& operator=(ArchiveReader&&) noexcept;
+  ~ArchiveReader();
+
   // Opens an archive. Errors (kInput): as open_regular_file, or the file is no archive.
   static Result<ArchiveReader> open(const std::filesystem::path& path, ArchiveKind kind);
 
@@ -39,19 +44,19 @@ class ArchiveReader {
   const std::filesystem::path& path() const { return path_; }
 
  private:
+  struct Packed;
   struct Closer {
     void operator()(archive* reader) const;
   };
-  ArchiveReader(std::filesystem::path path, ArchiveKind kind, Descriptor file,
-                std::unique_ptr<archive, Closer> reader)
-      : path_(std::move(path)), kind_(kind), file_(std::move(file)), reader_(std::move(reader)) {}
+  ArchiveReader(std::filesystem::path path, ArchiveKind kind, std::unique_ptr<Packed> packed,
+                std::unique_ptr<archive, Closer> reader);
 
   Result<void> expect_end_mark() const;
   tl::unexpected<Error> damaged() const;
 
   std::filesystem::path path_;
   ArchiveKind kind_;
-  Descriptor file_;  // outlives reader_
+  std::unique_ptr<Packed> packed_;  // outlives reader_
   std::unique_ptr<archive, Closer> reader_;
   std::string name_;
   std::uint64_t offset_ = 0;

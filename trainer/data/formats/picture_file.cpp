@@ -18,7 +18,7 @@ namespace {
 // pixels each.
 constexpr std::uint64_t kMostPixelsOfJpegByte = 512;
 constexpr std::uint64_t kMostPixelsOfPngByte = std::uint64_t{1032} * 8;
-constexpr std::uint64_t kMostPixels = std::uint64_t{1} << 28;
+constexpr std::uint64_t kMostPixels = std::uint64_t{1} << 26;  // 8192 x 8192: 200 MB and a second
 
 tl::unexpected<std::string> wrong(std::string_view what) {
   return tl::unexpected<std::string>(printable_excerpt(what));
@@ -31,7 +31,10 @@ tl::expected<PictureHead, std::string> plausible(const PictureHead& head, std::s
                              kMostPixelsOfSide));
   const std::uint64_t pixels = std::uint64_t(head.height) * std::uint64_t(head.width);
   const std::uint64_t most = head.is_jpeg ? kMostPixelsOfJpegByte : kMostPixelsOfPngByte;
-  if (pixels <= file_bytes * most && pixels <= kMostPixels) return head;
+  if (pixels > kMostPixels)
+    return wrong(
+        fmt::format("{} x {} pixels; at most {} are read", head.height, head.width, kMostPixels));
+  if (pixels <= file_bytes * most) return head;
   return wrong(fmt::format("{} x {} pixels cannot be in a file of {} bytes", head.height,
                            head.width, file_bytes));
 }
