@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "bench/peak.h"
@@ -13,6 +12,7 @@
 #include "cli/output.h"
 #include "core/exit_code.h"
 #include "core/host.h"
+#include "core/usable.h"
 #include "knowledge/storage/storage_place.h"
 #include "scheduler/launchers/gpus.h"
 #include "trainer/backends/cpu/onednn.h"
@@ -37,21 +37,39 @@ Finding program() {
           fmt::format("detol {}, {} {}", DETOL_VERSION, DETOL_COMPILER, DETOL_BUILD_TYPE)};
 }
 
+// Returns what a search has of all, and why it is less.
+std::string share(const std::string& part, const std::string& all, const char* unit,
+                  const std::string& limit) {
+  if (limit.empty()) return fmt::format("{} {}", all, unit);
+  return fmt::format("{} of {} {} ({})", part, all, unit, limit);
+}
+
+std::string cores() {
+  const UsableCores usable = usable_cores();
+  return share(std::to_string(usable.count), std::to_string(usable.of_machine), "cores",
+               usable.limit);
+}
+
 Finding processor() {
   const std::string name = processor_name();
   double peak = 0;
   for (int i = 0; i < 5; ++i) peak = std::max(peak, probe_fma());
   return {"processor", kOk,
-          fmt::format("{}, {} cores, {}, {:.0f} GFLOP/s per core",
-                      name.empty() ? "a processor without a name" : name,
-                      std::thread::hardware_concurrency(), onednn_vectors(), peak)};
+          fmt::format("{}, {}, {}, {:.0f} GFLOP/s per core",
+                      name.empty() ? "a processor without a name" : name, cores(), onednn_vectors(),
+                      peak)};
 }
 
 Finding memory() {
   constexpr double kGib = 1 << 30;
+  const UsableMemory usable = usable_memory();
+  const auto gib = [](std::int64_t bytes) {
+    return fmt::format("{:.1f}", static_cast<double>(bytes) / kGib);
+  };
   return {"memory", kOk,
-          fmt::format("{:.1f} GiB, {:.1f} free", static_cast<double>(memory_bytes()) / kGib,
-                      static_cast<double>(free_memory_bytes()) / kGib)};
+          fmt::format("{}, {} free",
+                      share(gib(usable.bytes), gib(usable.of_machine), "GiB", usable.limit),
+                      gib(usable.free))};
 }
 
 Finding storage(const std::string& database) {

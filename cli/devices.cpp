@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <string_view>
 #include <system_error>
-#include <thread>
 
 #include "core/log.h"
 #include "core/rng.h"
+#include "core/usable.h"
 #include "knowledge/query.h"
 #include "scheduler/launchers/gpus.h"
 #include "trainer/backends/cuda/probe.h"
@@ -97,7 +97,7 @@ Result<void> share(const DeviceRequest& request, RunOptions& options) {
   }
   double least = options.gpus.front().memory;
   for (const Gpu& gpu : options.gpus) least = std::min(least, gpu.memory);
-  const auto cores = static_cast<std::size_t>(std::thread::hardware_concurrency());
+  const auto cores = static_cast<std::size_t>(usable_cores().count);
   const auto cores_each = static_cast<int>(std::max<std::size_t>(1, cores / options.gpus.size()));
   options.sharing = std::min(cores_each, sharing_for(least, bytes_wanted(options.config, data)));
   return {};

@@ -6,7 +6,6 @@
 #include <bit>
 #include <limits>
 #include <map>
-#include <thread>
 
 #include "cli/child_trainings.h"
 #include "cli/test_score.h"
@@ -14,6 +13,7 @@
 #include "core/hash.h"
 #include "core/log.h"
 #include "core/rng.h"
+#include "core/usable.h"
 #include "knowledge/artefacts.h"
 #include "scheduler/launchers/gpus.h"
 #include "trainer/trainer.h"
@@ -197,8 +197,7 @@ Job job_of(const Retraining& work, const event::Model& model) {
 int models_at_a_time(const RunOptions& run) {
   if (run.workers > 0) return run.workers;
   if (run.workers == 0 && run.config.resources.workers > 0) return run.config.resources.workers;
-  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  return static_cast<int>(run.gpus.empty() ? cores : run.gpus.size());
+  return run.gpus.empty() ? usable_cores().count : static_cast<int>(run.gpus.size());
 }
 
 Result<int> micro_batches_of(const OpenStudy& study, TrialId trial) {

@@ -21,12 +21,4 @@ std::string processor_name() {
   return {};
 }
 
-std::int64_t memory_bytes() {
-  return std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
-}
-
-std::int64_t free_memory_bytes() {
-  return std::int64_t{::sysconf(_SC_AVPHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
-}
-
 }  // namespace detol::inline core

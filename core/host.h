@@ -2,7 +2,6 @@
 
 // The machine that the program runs on. Thread-safe.
 
-#include <cstdint>
 #include <string>
 
 namespace detol::inline core {
@@ -12,9 +11,5 @@ std::string host_name();
 
 // Returns the model of the processor; empty if the system does not say.
 std::string processor_name();
-
-// Returns the bytes of the machine's memory, and how many of them no process uses.
-std::int64_t memory_bytes();
-std::int64_t free_memory_bytes();
 
 }  // namespace detol::inline core

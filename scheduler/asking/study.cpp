@@ -12,6 +12,7 @@
 
 #include "core/log.h"
 #include "core/table.h"
+#include "core/usable.h"
 #include "scheduler/asking/simulated_time.h"
 #include "scheduler/asking/space_text.h"
 #include "scheduler/asking/study_service.h"
@@ -200,8 +201,7 @@ void Study::evaluate(int thread, const Function& function) {
 
 Result<std::string> Study::optimize(const Function& function, const OptimizeOptions& options) {
   parts_->is_over = false;
-  const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  const int count = options.threads > 0 ? options.threads : cores;
+  const int count = options.threads > 0 ? options.threads : usable_cores().count;
   std::vector<std::thread> threads;
   if (parts_->time) parts_->time->expect(count);
   for (int i = 0; i < count; ++i) {

@@ -9,8 +9,8 @@
 #include <limits>
 #include <system_error>
 
-#include "core/host.h"
 #include "core/program.h"
+#include "core/usable.h"
 #include "scheduler/launchers/local.h"
 
 // NOLINTBEGIN(concurrency-mt-unsafe): these processes have one thread.
@@ -60,7 +60,7 @@ double ranks_per_gpu(const RunOptions& options) {
 }
 
 double worker_memory(const std::vector<Gpu>& gpus, int ranks, double on_one) {
-  if (gpus.empty()) return static_cast<double>(memory_bytes());
+  if (gpus.empty()) return static_cast<double>(usable_memory().bytes);
   double least = std::numeric_limits<double>::infinity();
   for (const Gpu& gpu : gpus) least = std::min(least, gpu.memory);
   return std::max(0.0, least / std::max(1.0, std::ceil(on_one)) - kWorkerNeeds) * ranks;

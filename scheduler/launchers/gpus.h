@@ -28,7 +28,8 @@ int sharing_for(double gpu_memory, double bytes_wanted);
 double ranks_per_gpu(const RunOptions& options);
 
 // Returns the bytes that a worker has for its networks: for each of its ranks, its share of the
-// smallest GPU, which `on_one` ranks share, less kWorkerNeeds; without GPUs this machine's memory.
+// smallest GPU, which `on_one` ranks share, less kWorkerNeeds; without GPUs the memory that this
+// process may use.
 double worker_memory(const std::vector<Gpu>& gpus, int ranks, double on_one);
 
 // Returns the service that runs NVIDIA's MPS, without which workers that share a GPU take turns on

@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
-#include <thread>
 #include <vector>
 
+#include "core/log.h"
+#include "core/usable.h"
 #include "trainer/collectives/mpi_group.h"
 
 namespace detol::inline scheduler {
@@ -29,9 +30,18 @@ int workers_of(const RunOptions& options) {
   if (options.workers > 0) return options.workers;
   const int configured = options.config.resources.workers;
   if (options.workers != kAutoWorkers && configured > 0) return configured;
-  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  const auto cores = usable_cores().count;
   const auto gpus = static_cast<int>(options.gpus.size());
   return std::max(1, (gpus > 0 ? gpus * options.sharing : cores) / ranks_of(options));
+}
+
+void say_if_cores_are_shared(const RunOptions& options) {
+  const UsableCores cores = usable_cores();
+  const int ranks = workers_of(options) * ranks_of(options);
+  if (!options.gpus.empty() || ranks <= cores.count) return;
+  log_info("{} processes share {} core{}{}; `-j auto` starts {}", ranks, cores.count,
+           cores.count == 1 ? "" : "s", cores.limit.empty() ? "" : " (" + cores.limit + ")",
+           std::max(1, cores.count / ranks_of(options)));
 }
 
 Result<void> check_launcher(int ranks) {

@@ -16,6 +16,9 @@ int ranks_of(const RunOptions& options);
 // GPUs, or, if there are none, on the cores.
 int workers_of(const RunOptions& options);
 
+// Says, once, that a run starts more processes than there are cores for.
+void say_if_cores_are_shared(const RunOptions& options);
+
 // Returns how to start a worker: one rank is a plain process, more are an MPI job, which keeps its
 // files in the run's folder. Errors (kUsage): there is no mpiexec.
 Result<GroupLaunch> local_launch(int ranks, const RunFolder& folder);

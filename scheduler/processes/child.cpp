@@ -10,6 +10,7 @@
 
 #include "core/log.h"
 #include "core/program.h"
+#include "core/usable.h"
 #include "scheduler/processes/process_tree.h"
 #include "scheduler/processes/signals.h"
 
@@ -32,7 +33,10 @@ void become(std::vector<std::string> words, const GroupLaunch& launch, Inherited
   // Closes what happened to be open: a shell's lock, the port of MPICH's launcher.
   ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
   if (inherited.socket >= 0) ::fcntl(inherited.socket, F_SETFD, 0);
-  // One thread per worker: oneDNN's own threads (OpenMP) would only wait for each other.
+  // One thread per worker: oneDNN's own threads (OpenMP) would only wait for each other. What the
+  // user set is for the programs of the user.
+  const char* threads = ::getenv("OMP_NUM_THREADS");
+  ::setenv(kProgramThreadsVariable, threads != nullptr ? threads : "", 0);
   ::setenv("OMP_NUM_THREADS", "1", 1);
   ::setenv("OMP_WAIT_POLICY", "passive", 1);
   for (const std::string& setting : launch.environment)

@@ -39,6 +39,7 @@ struct MasterAddress {
   std::vector<std::string> devices = {};
   double memory = 0;
   int previous_status = 0;
+  int program_threads = 1;  // see TrainerOptions
   bool is_replaced = true;  // another process takes this one's place when it ends
 };
 

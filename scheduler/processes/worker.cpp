@@ -96,17 +96,19 @@ void wait_for_all(Group& group) {
 
 // Trains what the master sends. If the supervisor replaces this process when it ends, an exception
 // of the trainer ends it: the exception may have left a device that no longer answers, for example.
-Result<void> serve(MasterLink* link, Group& group, const TestHooks& hooks, bool is_replaced,
-                   int ranks) {
+Result<void> serve(MasterLink* link, Group& group, const TestHooks& hooks,
+                   const MasterAddress& own) {
   const auto setup = shared(group, link == nullptr ? std::nullopt : link->join());
   if (!setup) return {};
   DETOL_ASSIGN(const StudyConfig config, load_study_config(setup->config, "study"));
-  DETOL_ASSIGN(const auto evaluator, hooks.make_evaluator(config, {.backend = setup->backend,
-                                                                   .group = &group,
-                                                                   .program_ranks = ranks,
-                                                                   .batches_ahead = kBatchesAhead,
-                                                                   .choices = link,
-                                                                   .writes_preprocessing = true}));
+  DETOL_ASSIGN(const auto evaluator,
+               hooks.make_evaluator(config, {.backend = setup->backend,
+                                             .group = &group,
+                                             .program_ranks = own.ranks,
+                                             .program_threads = own.program_threads,
+                                             .batches_ahead = kBatchesAhead,
+                                             .choices = link,
+                                             .writes_preprocessing = true}));
   const BackendRow* backend = find_row(backends(), setup->backend);
   const bool has_device = backend != nullptr && backend->why_not != nullptr;
   wait_for_all(group);
@@ -118,7 +120,7 @@ Result<void> serve(MasterLink* link, Group& group, const TestHooks& hooks, bool 
     const TrainResult result = train(*order, config, setup->task, *evaluator, link);
     const bool is_broken = result.trouble != Trouble::kNone;
     if (is_broken) log_warning("trial {}: {}", order->trial, result.evaluation.reason);
-    const bool is_a_thrown_one = result.was_thrown && (group.size() > 1 || is_replaced);
+    const bool is_a_thrown_one = result.was_thrown && (group.size() > 1 || own.is_replaced);
     const bool may_be_the_devices = has_device && result.trouble == Trouble::kCrash;
     if (is_broken && (is_a_thrown_one || may_be_the_devices))
       return fail(ErrorCode::kInternal, result.evaluation.reason);
@@ -133,9 +135,9 @@ Result<void> serve(MasterLink* link, Group& group, const TestHooks& hooks, bool 
 
 Result<void> run_worker(const std::optional<MasterAddress>& master, Group& group,
                         const TestHooks& hooks) try {
-  if (!master) return serve(nullptr, group, hooks, false, 1);
+  if (!master) return serve(nullptr, group, hooks, {.endpoint = {}, .is_replaced = false});
   DETOL_ASSIGN(const auto link, MasterLink::open(*master));
-  return serve(link.get(), group, hooks, master->is_replaced, master->ranks);
+  return serve(link.get(), group, hooks, *master);
 } catch (const std::exception& error) {
   return fail(ErrorCode::kInternal, error.what());
 }

@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
-#include <thread>
 
 #include "core/exit_code.h"
 #include "core/fault.h"
@@ -18,6 +17,7 @@
 #include "core/hash.h"
 #include "core/host.h"
 #include "core/json_text.h"
+#include "core/usable.h"
 #include "knowledge/studies.h"
 #include "scheduler/launchers/gpus.h"
 #include "scheduler/launchers/local.h"
@@ -47,6 +47,7 @@ struct Seat {
   int slot = 0;  // among the workers of this machine
   int ranks = 1;
   double memory = 0;  // bytes; 0: unknown
+  int program_threads = 1;
   int previous_status = 0;
 };
 
@@ -91,6 +92,7 @@ std::optional<MasterAddress> address_for(const fs::path& file, const std::vector
   master->devices = devices_of(gpus, seat);
   master->memory = seat.memory;
   master->previous_status = seat.previous_status;
+  master->program_threads = seat.program_threads;
   return master;
 }
 
@@ -130,9 +132,8 @@ int workers_here(const JoinOptions& options) {
   if (options.workers > 0) return options.workers;
   const bool is_one_task = mpi_place() || std::getenv("SLURM_STEP_ID") != nullptr;
   if (launched_here() || is_one_task) return 1;
-  const auto cores = std::max(1U, std::thread::hardware_concurrency());
-  const auto devices = options.gpus.empty() ? cores : options.gpus.size();
-  return std::max(1, static_cast<int>(devices) / options.run.group_size);
+  const auto gpus = static_cast<int>(options.gpus.size());
+  return std::max(1, (gpus > 0 ? gpus : usable_cores().count) / options.run.group_size);
 }
 
 json to_json(const JoinOptions& options) {
@@ -145,6 +146,7 @@ json to_json(const JoinOptions& options) {
           {"gpus", gpus},
           {"runs_programs", options.run.runs_programs},
           {"memory", worker_memory(options.gpus, ranks, on_one)},
+          {"program_threads", usable_cores().count / workers_here(options)},
           {"log_level", static_cast<int>(options.log.level)},
           {"log_file", options.log.file}};
 }
@@ -215,6 +217,7 @@ Result<void> play_joined(const fs::path& folder, const std::vector<int>& numbers
                   .slot = numbers.at(0) + (launched ? launched->slot : 0),
                   .ranks = numbers.at(2),
                   .memory = options.value("memory", 0.0),
+                  .program_threads = options.value("program_threads", 1),
                   .previous_status = numbers.at(3)};
   const bool is_group = seat.ranks > 1 && !options.value("runs_programs", false);
   const std::optional<MpiPlace> place = is_group ? mpi_place() : std::nullopt;

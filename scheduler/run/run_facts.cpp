@@ -7,11 +7,11 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <thread>
 
 #include "core/hash.h"
 #include "core/host.h"
 #include "core/json_text.h"
+#include "core/usable.h"
 #include "scheduler/launchers/local.h"
 
 namespace detol::inline scheduler {
@@ -37,11 +37,11 @@ Fact host_fact(const RunOptions& options) {
   for (const Gpu& gpu : options.gpus) gpus.push_back(gpu.name);
   Json fields{{"name", host_name()},
               {"cpu", processor_name()},
-              {"cores", std::thread::hardware_concurrency()},
+              {"cores", usable_cores().of_machine},
               {"gpus", std::move(gpus)}};
   std::string key = to_hex(hash64(text_of(fields)));
   // Not part of the key: another kernel keeps another share of it for itself.
-  fields["memory"] = memory_bytes();
+  fields["memory"] = usable_memory().of_machine;
   return {kHostFact, std::move(key), text_of(fields)};
 }
 

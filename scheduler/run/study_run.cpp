@@ -13,6 +13,7 @@
 
 #include "core/exit_code.h"
 #include "core/file.h"
+#include "core/usable.h"
 #include "knowledge/artefacts.h"
 #include "knowledge/studies.h"
 #include "scheduler/launchers/gpus.h"
@@ -103,8 +104,10 @@ Result<void> play_worker(const fs::path& folder, const Numbers& numbers, const T
   const std::optional<MpiPlace> place = is_group ? mpi_place() : std::nullopt;
   select_gpus(options.gpus, numbers.at(0) * ranks + (place ? place->rank : 0),
               is_group ? 1 : ranks);
+  const int workers = workers_of(options);
+  const int threads = std::max(1, usable_cores().count / std::max(1, workers));
   if (options.config.command && options.config.command->binds_cores)
-    bind_to_cores(numbers.at(0), workers_of(options));
+    bind_to_cores(numbers.at(0), workers);
   std::unique_ptr<Group> group;
   if (is_group) {
     DETOL_ASSIGN(group, join_mpi_group());
@@ -117,7 +120,8 @@ Result<void> play_worker(const fs::path& folder, const Numbers& numbers, const T
                              .start = numbers.at(1),
                              .key = run.key,
                              .ranks = ranks,
-                             .memory = worker_memory(options.gpus, ranks, ranks_per_gpu(options))};
+                             .memory = worker_memory(options.gpus, ranks, ranks_per_gpu(options)),
+                             .program_threads = threads};
   const bool leads = group == nullptr || group->rank() == 0;
   auto done =
       run_worker(leads ? std::optional(master) : std::nullopt, group ? *group : alone(), hooks);
@@ -175,6 +179,7 @@ Result<Ended> supervise_run(const RunOptions& options, const RemoteWorkers* remo
   const bool starts_workers = options.rendezvous.empty() && remote == nullptr;
   const int ranks = starts_workers && !options.config.command ? ranks_of(options) : 1;
   DETOL_TRY(check_launcher(ranks));
+  if (starts_workers) say_if_cores_are_shared(options);
   if (ranks > 1) forget_own_mpi_job();
   DETOL_ASSIGN(const RunFolder folder, RunFolder::make(options));
   DETOL_ASSIGN(GroupLaunch launch, local_launch(ranks, folder));

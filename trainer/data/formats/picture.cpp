@@ -7,10 +7,10 @@
 #include <cctype>
 #include <future>
 #include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "core/usable.h"
 #include "trainer/data/formats/arrays.h"
 #include "trainer/data/formats/exif.h"
 #include "trainer/data/formats/picture_colours.h"
@@ -98,7 +98,7 @@ std::optional<PictureDecoders::Failure> PictureDecoders::decode(std::span<const 
                                                                 const Shape& shape,
                                                                 std::span<std::uint8_t> out) {
   const auto size = static_cast<std::size_t>(shape.elements());
-  const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
+  static const auto processors = static_cast<std::size_t>(usable_cores().count);
   const std::size_t threads = std::min({files.size(), processors, kMostThreads});
   while (decoders_.size() < threads) decoders_.emplace_back(form_);
   std::vector<PictureError> failures(files.size());
