@@ -22,6 +22,7 @@ constexpr double kLookEveryS = 1;         // between checks for trials that take
 constexpr double kMostBackOffS = 8;       // before the next attempt of a trial that was lost twice
 constexpr double kMostDiskBackOffS = 60;  // while the disk refuses checkpoints
 constexpr int kMostLosses = 20;           // of one trial in a row, whatever the cause
+constexpr int kMostKills = 10;            // likewise, where SIGKILL is the last of them
 
 // An ask that has ended ends the pool's wait.
 AskSettings asks_of(const DriverParts& parts) {
@@ -220,6 +221,14 @@ Result<void> Driver::handle(const Lost& lost) {
     return tell_failed(lost.trial, Cause::kOutOfMemory, lost.reason.detail);
   }
   DETOL_TRY(requeue(lost.trial, lost.reason));
+  if (lost.by_sigkill && entry.losses >= kMostKills) {
+    return tell_failed(
+        lost.trial, Cause::kCrashed,
+        fmt::format("{} attempts in a row were lost without a new epoch, the last one to SIGKILL; "
+                    "if nobody sent it, a watcher of memory did (earlyoom, a batch system, a "
+                    "container): allow more memory, or smaller networks",
+                    entry.losses));
+  }
   if (entry.crashes >= parts_.config.resources.attempts || entry.losses >= kMostLosses)
     return tell_failed(lost.trial, Cause::kCrashed, lost.reason.detail);
   const double back_off_s = std::min(std::ldexp(1.0, entry.losses - 2), kMostBackOffS);

@@ -33,7 +33,8 @@ struct Claim {
 struct Lost {
   TrialId trial = 0;
   int attempt = 0;
-  RequeueReason reason;  // kLost, kCrashed (also if it hung) or kOutOfMemory
+  RequeueReason reason;     // kLost, kCrashed (also if it hung) or kOutOfMemory
+  bool by_sigkill = false;  // and not by us: from outside, or by a watcher of memory
 };
 
 // Who asked for this trial says that it is complete, with these metrics; none: as it reported last.

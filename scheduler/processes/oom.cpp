@@ -1,23 +1,16 @@
 #include "scheduler/processes/oom.h"
 
-#include <fstream>
-#include <string>
+#include "core/cgroup.h"
 
 namespace detol::inline scheduler {
 
-std::int64_t oom_kills() {
-  std::ifstream groups("/proc/self/cgroup");  // "0::/user.slice/..."
-  std::string line, folder;
-  while (std::getline(groups, line)) {
-    if (line.starts_with("0::")) folder = "/sys/fs/cgroup" + line.substr(3);
+std::int64_t oom_kills(const std::filesystem::path& root) {
+  double sum = 0;
+  for (const auto& folders : cgroup_folders("memory", root)) {
+    for (const char* name : {"memory.events", "memory.oom_control"})
+      sum += cgroup_entry(folders.front() / name, "oom_kill").value_or(0);
   }
-  std::ifstream events(folder + "/memory.events");
-  std::string word;
-  std::int64_t count = 0;
-  while (events >> word >> count) {
-    if (word == "oom_kill") return count;
-  }
-  return 0;
+  return static_cast<std::int64_t>(sum);
 }
 
 }  // namespace detol::inline scheduler

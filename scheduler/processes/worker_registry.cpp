@@ -300,7 +300,8 @@ void WorkerRegistry::on_exit(int number, int status, std::vector<PoolEvent>& eve
                                                : RequeueCause::kLost;
   Lost lost{.trial = was.train.trial,
             .attempt = was.train.attempt,
-            .reason = {cause, was.kill_reason.empty() ? why : was.kill_reason}};
+            .reason = {cause, was.kill_reason.empty() ? why : was.kill_reason},
+            .by_sigkill = is_killed(status, has_launcher) && was.kill_reason.empty()};
   log_warning("trial {}: {}", lost.trial, lost.reason.detail);
   events.emplace_back(std::move(lost));
 }

@@ -39,11 +39,35 @@ TEST(Retry, ATrialThatCrashesThreeTimesInARowFails) {
 TEST(Retry, KillsFromOutsideDoNotCountAgainstATrial) {
   FakeStudy study;
   study.pool.mishap = [](const message::Train& train, int) {
-    return train.attempt <= 10 ? Mishap::kKilled : Mishap::kNone;
+    return train.attempt < 10 ? Mishap::kKilled : Mishap::kNone;
   };
   ASSERT_TRUE(study.run());
   for (const TrialRecord& t : study.driver->state().trials())
     EXPECT_EQ(t.state, TrialState::kComplete);
+}
+
+TEST(Retry, TenKillsInARowWithoutANewEpochFailATrial) {
+  FakeStudy study;
+  study.pool.mishap = [](const message::Train& train, int epoch) {
+    return train.trial == 1 && epoch == 2 ? Mishap::kKilled : Mishap::kNone;
+  };
+  ASSERT_TRUE(study.run());
+  EXPECT_EQ(study.trial(1).failure, Cause::kCrashed);
+  EXPECT_EQ(study.trial(1).attempt, 11);  // the first ended an epoch
+  EXPECT_NE(study.trial(1).reason.detail.find("SIGKILL"), std::string::npos);
+  EXPECT_NE(study.trial(1).reason.detail.find("memory"), std::string::npos);
+  EXPECT_EQ(study.trial(2).state, TrialState::kComplete);
+}
+
+TEST(Retry, KillsWithAnEpochInBetweenAreFree) {
+  FakeStudy study;
+  study.pool.mishap = [](const message::Train& train, int epoch) {
+    const bool is_new = epoch == static_cast<int>(train.acknowledged) + 2;
+    return train.trial == 1 && is_new ? Mishap::kKilled : Mishap::kNone;
+  };
+  ASSERT_TRUE(study.run());
+  EXPECT_EQ(study.trial(1).state, TrialState::kComplete);
+  EXPECT_GT(study.trial(1).attempt, 1);
 }
 
 TEST(Retry, ADivergedTrialIsAResultAndIsNotRetried) {

@@ -220,7 +220,7 @@ class FakePool final : public Pool, public TrainingModel {
       case Mishap::kHang:
         return std::nullopt;
       case Mishap::kKilled:
-        return lost(RequeueCause::kLost, "killed");
+        return Lost{train.trial, train.attempt, {RequeueCause::kLost, "killed"}, true};
       case Mishap::kOomKilled:
         return lost(RequeueCause::kOutOfMemory, "killed by the system");
       case Mishap::kCrash:

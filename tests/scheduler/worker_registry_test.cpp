@@ -6,9 +6,13 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <csignal>
+#include <fstream>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
+#include "scheduler/processes/oom.h"
 #include "scheduler/processes/supervisor_protocol.h"
 #include "tests/scheduler/fake_study.h"
 #include "tests/support/temp_folder.h"
@@ -137,6 +141,41 @@ TEST_F(WorkerRegistryOfMachines, WhatAMachineTrainedIsNotToBlameForItsFailure) {
   ends(registry, 0, kNoConnection);
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(std::get<Lost>(events[0]).reason.cause, RequeueCause::kLost);
+}
+
+TEST_F(WorkerRegistryOnGpus, SaysWhetherSomebodyElsesSigkillEndedAWorker) {
+  WorkerRegistry registry = registry_of(1, 0);
+  for (const auto& [status, why, expected] :
+       {std::tuple{SIGKILL, "", true}, {SIGKILL, "it hung", false}, {SIGSEGV, "", false}}) {
+    becomes_ready(registry, 0);
+    Worker& worker = registry.workers().at(0);
+    worker.train.trial = 5;
+    worker.train.attempt = 1;
+    if (*why != '\0') registry.end(0, why, events);
+    events.clear();
+    ends(registry, 0, status);
+    ASSERT_EQ(events.size(), 1u);
+    EXPECT_EQ(std::get<Lost>(events[0]).by_sigkill, expected) << status << why;
+  }
+}
+
+TEST(OomKills, AreCountedUnderBothVersionsOfControlGroups) {
+  const TempFolder root;
+  const auto write = [&](const std::string& path, const std::string& text) {
+    std::filesystem::create_directories((root.path() / path).parent_path());
+    std::ofstream(root.path() / path) << text;
+  };
+  EXPECT_EQ(oom_kills(root.path()), 0);
+  write("proc/self/mountinfo",
+        "31 1 0:31 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+        "32 1 0:32 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n");
+  write("proc/self/cgroup", "4:memory:/job\n0::/job\n");
+  write("sys/fs/cgroup/memory/memory.oom_control", "oom_kill 100\n");  // of other groups
+  write("sys/fs/cgroup/memory/job/memory.oom_control",
+        "oom_kill_disable 0\nunder_oom 0\noom_kill 8\n");
+  EXPECT_EQ(oom_kills(root.path()), 8);
+  write("sys/fs/cgroup/unified/job/memory.events", "low 0\nhigh 0\nmax 9\noom 3\noom_kill 2\n");
+  EXPECT_EQ(oom_kills(root.path()), 10);
 }
 
 TEST_F(WorkerRegistryOfMachines, ThatWorkedBeforeMayBeAwayForLong) {
