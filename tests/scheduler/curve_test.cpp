@@ -67,6 +67,17 @@ TEST(Curve, StopsAClearlyBadTrialEarly) {
   EXPECT_LE(epochs_of(*pruner, 20, curve), kEpochs / 4);
 }
 
+// However large the best share is, what all finished trials will beat is not in it.
+TEST(Curve, StopsATrialThatAllOthersBeatWhereAllOfThemAreTheBest) {
+  const auto pruner = make({{"top", "1"}});
+  const auto curve = [](TrialId trial, int epoch) {
+    return crossing(1, trial, epoch) + (trial == 20 ? 1 : 0);
+  };
+  for (TrialId trial = 0; trial < 20; ++trial)
+    EXPECT_EQ(epochs_of(*pruner, trial, curve), kEpochs) << trial;
+  EXPECT_LT(epochs_of(*pruner, 20, curve), kEpochs);
+}
+
 TEST(Curve, RarelyStopsTheWinnerAmongCrossingCurvesAndSavesHalfTheEpochs) {
   constexpr int kSearches = 20, kTrials = 40;
   int epochs = 0, stopped = 0;

@@ -118,6 +118,18 @@ TEST(BudgetOfAStudy, NoWorkerIsHeldIdleBesideALongEpoch) {
   EXPECT_NEAR(trained_s, spent_s, 1);
 }
 
+// An epoch of 10 s is 20 s of device time, and 10 of the wall clock all the same.
+TEST(BudgetOfAStudy, InWallTimeIsThatOfAGroupAndNotOfItsRanks) {
+  FakeStudy study;
+  study.epochs = 1000;
+  study.pool.group_size = 2;
+  study.pool.epoch_s = 10;
+  study.budget = "35s";
+  ASSERT_TRUE(study.run());
+  EXPECT_EQ(study.trial(0).epochs, 3);
+  EXPECT_EQ(study.clock.now, 30);
+}
+
 // After 60 s 45 of device time are left, and trial 0 needs 40 of them.
 TEST(BudgetOfAStudy, KeepsWhatItPromisedToALongEpoch) {
   FakeStudy study(2);
