@@ -98,7 +98,7 @@ Result<void> Driver::handle(const message::Report& report) {
       last_report_s_[report.trial] = parts_.clock.now_s();
       disk_back_off_s_ = 0;
       if (report.more && advice_ == Advice::kContinue) return {};
-      DETOL_ASSIGN(ack.verdict, judge(report.trial, report.report.epochs()));
+      DETOL_ASSIGN(ack.verdict, judge(report.trial, report.report));
     } else {
       ack.verdict = is_stopping() ? Verdict::kSuspend : Verdict::kContinue;
     }
@@ -128,10 +128,10 @@ void Driver::complete(event::Reported& report, double train_s) {
 }
 
 // Decides what becomes of a trial after a new report.
-Result<Verdict> Driver::judge(TrialId trial, double epochs) {
+Result<Verdict> Driver::judge(TrialId trial, const EpochReport& report) {
   const bool pruned = std::exchange(advice_, Advice::kContinue) != Advice::kContinue;
   look_for_an_end();
-  if (epochs >= full_length(trial)) {
+  if (report.is_last || report.epochs() >= full_length(trial)) {
     DETOL_TRY(tell(trial, {EndCause::kFullLength}));
   } else if (is_overlong(trial)) {
     DETOL_TRY(tell(trial, {EndCause::kDuration}));

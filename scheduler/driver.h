@@ -215,7 +215,7 @@ class Driver {
   Result<void> wait_for_the_disk(const message::Ended& ended);
   Result<void> handle(const StopRequest&);
   Result<void> handle(const Unusable& unusable) { return tl::unexpected(unusable.error); }
-  Result<Verdict> judge(TrialId trial, double epochs);
+  Result<Verdict> judge(TrialId trial, const EpochReport& report);
   double undecided(TrialId trial) const;  // as Pruner::undecided, of the whole study
   void complete(event::Reported& report, double train_s);
   Result<void> end_overlong();

@@ -34,7 +34,8 @@ void list_fields(Io& io, message::Report& m) {
   io("worker", m.worker), io("trial", m.trial), io("attempt", m.attempt);
   io("epoch", m.report.epoch), io("part", m.report.part), io("metrics", m.report.metrics);
   io("work", m.report.work), io("train_s", m.report.train_s), io("step", m.report.step);
-  io("best", m.report.is_best), io("more", m.more), io("after", m.after);
+  io("best", m.report.is_best), io("last", m.report.is_last), io("more", m.more),
+      io("after", m.after);
 }
 template <typename Io>
 void list_fields(Io& io, message::Ended& m) {

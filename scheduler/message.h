@@ -29,7 +29,7 @@
 
 namespace detol::inline scheduler {
 
-inline constexpr int kProtocolVersion = 11;
+inline constexpr int kProtocolVersion = 12;
 inline constexpr std::size_t kMessageLimit = std::size_t{8} << 20;  // bytes
 
 namespace message {

@@ -1,8 +1,6 @@
 #include "trainer/command.h"
 
 #include <fmt/format.h>
-#include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -11,17 +9,18 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <regex>
-#include <thread>
 
 #include "core/clock.h"
 #include "core/json_text.h"
 #include "core/log.h"
 #include "core/table.h"
+#include "core/usable.h"
 #include "encodings/study/written_parameters.h"
 #include "trainer/programs/program.h"
+#include "trainer/programs/program_output.h"
 #include "trainer/programs/report_lines.h"
 #include "trainer/reports/epoch_ranking.h"
 
@@ -32,78 +31,7 @@ namespace fs = std::filesystem;
 using End = Evaluation::End;
 
 constexpr double kLookEveryS = 0.05;  // at the report and at requests to stop
-constexpr std::size_t kMostLogged = std::size_t{16} << 20;
-constexpr std::size_t kLongestLine = std::size_t{1} << 16;
-constexpr std::size_t kSearched = 4096;  // of a line: std::regex takes stack for each character
-constexpr std::size_t kQuoted = 200;     // of the last line that a failed program printed
-
-// Output: what the program prints, kept in a file, and searched for metrics.
-class Output {
- public:
-  Output(const fs::path& path, int attempt, const std::vector<PrintedMetric>& prints)
-      : file_(path, std::ios::app) {
-    if (attempt > 1) file_ << fmt::format("--- attempt {}\n", attempt);
-    for (const PrintedMetric& one : prints)
-      patterns_.push_back({one.metric, std::regex(one.pattern)});
-  }
-
-  // Reads what is there, at most a megabyte; appends the metrics to the report.
-  Result<void> read(int descriptor, const fs::path& report) {
-    char bytes[1 << 16];
-    for (int i = 0; i < 16; ++i) {
-      const ssize_t count = ::read(descriptor, bytes, sizeof bytes);
-      if (count <= 0) break;
-      const std::string_view text(bytes, static_cast<std::size_t>(count));
-      log(text);
-      for (const char c : text) DETOL_TRY(take(c, report));
-    }
-    file_.flush();
-    return {};
-  }
-
-  // Returns ": <the last line>", shortened; empty if nothing was printed.
-  std::string last_words() const {
-    const std::string& line = line_.empty() ? last_line_ : line_;
-    return line.empty() ? "" : ": " + line.substr(0, kQuoted);
-  }
-
- private:
-  using Pattern = std::pair<std::string, std::regex>;  // a metric, and what finds it
-
-  void log(std::string_view text) {
-    const std::size_t room = kMostLogged - std::min(kMostLogged, logged_);
-    file_ << text.substr(0, room);
-    if (logged_ < kMostLogged && logged_ + text.size() >= kMostLogged)
-      file_ << "\n--- what follows is not kept\n";
-    logged_ += text.size();
-  }
-
-  Result<void> take(char c, const fs::path& report) {
-    if (c != '\n' && c != '\r') {
-      if (line_.size() < kLongestLine) line_ += c;
-      return {};
-    }
-    nlohmann::ordered_json found = nlohmann::ordered_json::object();
-    const std::string searched = line_.substr(0, kSearched);
-    for (const auto& [metric, expression] : patterns_) {
-      std::smatch match;
-      if (!std::regex_search(searched, match, expression)) continue;
-      char* end = nullptr;
-      const std::string text = match[1];
-      const double number = std::strtod(text.c_str(), &end);
-      if (end == text.c_str()) continue;
-      found[metric] = std::isfinite(number) ? nlohmann::ordered_json(number) : "NaN";
-    }
-    if (line_.find_first_not_of(' ') != std::string::npos) last_line_ = line_;
-    line_.clear();
-    return found.empty() ? Result<void>() : append_line(report, compact(found));
-  }
-
-  std::ofstream file_;
-  std::vector<Pattern> patterns_;
-  std::size_t logged_ = 0;
-  std::string line_, last_line_;
-};
+constexpr double kSettlesS = 2;       // a program that has reported may be about to end
 
 // For jobs of Open MPI: of this user whoever it is, on the cores that this process has.
 const std::map<std::string, std::string> kLaunchEnvironment = {
@@ -118,15 +46,26 @@ Evaluation failure(Cause cause, std::string reason) {
   return {End::kFailed, cause, std::move(reason)};
 }
 
+struct ProgramShape {
+  int ranks = 1;
+  int threads = 1;  // of all ranks together
+};
+
+std::vector<ProgramOutput::Pattern> patterns_of(const std::vector<PrintedMetric>& prints) {
+  std::vector<ProgramOutput::Pattern> patterns;
+  for (const PrintedMetric& one : prints) patterns.emplace_back(one.metric, one.pattern);
+  return patterns;
+}
+
 // CommandRun: one attempt of a trial.
 class CommandRun {
  public:
-  CommandRun(const StudyConfig& config, int ranks, const std::optional<EpochRanking>& ranking,
-             const NetworkWriter& write_network, const Job& job, const Reporter& report,
-             Control& control)
+  CommandRun(const StudyConfig& config, ProgramShape shape,
+             const std::optional<EpochRanking>& ranking, const NetworkWriter& write_network,
+             const Job& job, const Reporter& report, Control& control)
       : config_(config),
         command_(*config.command),
-        ranks_(ranks),
+        shape_(shape),
         ranking_(ranking),
         write_network_(write_network),
         job_(job),
@@ -152,11 +91,12 @@ class CommandRun {
     if (auto end = tell(lines.read())) return *end;
     auto program = Program::start(start());
     if (!program) return failure(Cause::kInvalid, program.error().message);
-    Output output(job_.folder / "output.log", job_.attempt, command_.prints);
+    ProgramOutput output(job_.folder / "output.log", job_.attempt, patterns_of(command_.prints));
     DETOL_ASSIGN(Evaluation end, supervise(*program, output, lines));
     program->end();
     for (const std::string& mistake : lines.mistakes())
       log_warning("trial {}: {}", job_.trial, mistake);
+    if (!output.mistake().empty()) log_warning("trial {}: {}", job_.trial, output.mistake());
     return end;
   }
 
@@ -173,7 +113,7 @@ class CommandRun {
         {"trial.dir", job_.folder.string()},
         {"trial.checkpoint", checkpoint.string()},
         {"budget.epochs", steps},
-        {"ranks", std::to_string(ranks_)}};
+        {"ranks", std::to_string(shape_.ranks)}};
     for (const auto& [name, word] : written_parameters(config_, job_.genome)) texts[name] = word;
     nlohmann::ordered_json parameters = nlohmann::ordered_json::object();
     for (const auto& [name, value] : config_.parameters(job_.genome))
@@ -184,7 +124,7 @@ class CommandRun {
     std::error_code ignored;
     if (fs::exists(checkpoint, ignored))
       arguments.insert(arguments.end(), command_.resume.begin(), command_.resume.end());
-    if (ranks_ > 1) {
+    if (shape_.ranks > 1) {
       const auto words = command_.launch.value_or(launch_words());
       arguments.insert(arguments.begin(), words.begin(), words.end());
     }
@@ -199,17 +139,17 @@ class CommandRun {
                               {"DETOL_BUDGET_EPOCHS", steps},
                               {"DETOL_REPORT", report_path_.string()},
                               {"DETOL_CHECKPOINT", checkpoint.string()},
-                              {"DETOL_RANKS", std::to_string(ranks_)},
+                              {"DETOL_RANKS", std::to_string(shape_.ranks)},
                               {"PYTHONUNBUFFERED", "1"}});
-    if (ranks_ > 1) start.environment.insert(kLaunchEnvironment.begin(), kLaunchEnvironment.end());
+    if (shape_.ranks > 1)
+      start.environment.insert(kLaunchEnvironment.begin(), kLaunchEnvironment.end());
     for (const auto& [name, path] : networks) {
       std::string variable = "DETOL_" + name;  // DETOL_NETWORK_JSON
       for (char& c : variable)
         c = c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
       start.environment.insert({variable, path});
     }
-    if (std::getenv("OMP_NUM_THREADS") == nullptr)  // NOLINT(concurrency-mt-unsafe)
-      start.environment.insert({"OMP_NUM_THREADS", std::to_string(threads())});
+    start.environment.insert({"OMP_NUM_THREADS", threads()});
     return start;
   }
 
@@ -224,11 +164,16 @@ class CommandRun {
     return paths;
   }
 
-  // Returns the cores of a rank: this process has those of its worker.
-  int threads() const {
-    cpu_set_t own;
-    const bool is_known = ::sched_getaffinity(0, sizeof own, &own) == 0;
-    return is_known && command_.binds_cores ? std::max(1, CPU_COUNT(&own) / ranks_) : 1;
+  // Returns the threads of a rank: what the user says, else the rank's share of the cores. The
+  // variable of this process is its own (scheduler/processes/child.cpp).
+  std::string threads() const {
+    // NOLINTBEGIN(concurrency-mt-unsafe): nobody changes the environment.
+    const char* said = std::getenv(kProgramThreadsVariable);
+    if (said == nullptr) said = std::getenv("OMP_NUM_THREADS");
+    // NOLINTEND(concurrency-mt-unsafe)
+    if (said != nullptr && *said != '\0') return said;
+    const int share = command_.binds_cores ? shape_.threads / shape_.ranks : 1;
+    return std::to_string(std::max(1, share));
   }
 
   // Returns the words that start a program of several ranks: in a Slurm job a step, inside of the
@@ -244,15 +189,18 @@ class CommandRun {
     // NOLINTEND(concurrency-mt-unsafe)
   }
 
-  Result<Evaluation> supervise(Program& program, Output& output, ReportLines& lines) {
+  Result<Evaluation> supervise(Program& program, ProgramOutput& output, ReportLines& lines) {
     for (;;) {
       program.wait(kLookEveryS);
       control_.progress.fetch_add(1, std::memory_order_relaxed);
       const std::optional<Exit> exit = program.exit();
       DETOL_TRY(output.read(program.output(), report_path_));
+      if (exit) DETOL_TRY(output.end(report_path_));
       std::vector<StepReport> reports = lines.read();
       if (exit) std::ranges::move(lines.unended(), std::back_inserter(reports));
-      if (auto end = tell(reports)) {
+      auto end = tell(reports);
+      if (!end && !exit) end = tell_what_waits();
+      if (end) {
         DETOL_TRY(stop(program, output));
         return *end;
       }
@@ -260,12 +208,12 @@ class CommandRun {
         DETOL_TRY(stop(program, output));
         return Evaluation{.end = End::kSuspended, .reason = {}};
       }
-      if (exit) return ended(*exit, output);
+      if (exit) return ended(*exit, output, lines);
     }
   }
 
   // Gives the program its grace; end() then kills what is left.
-  Result<void> stop(Program& program, Output& output) const {
+  Result<void> stop(Program& program, ProgramOutput& output) const {
     const auto row = std::ranges::find(stop_signals(), command_.stop_signal, &StopSignalRow::name);
     program.signal(row->number);
     const double end_s = system_clock().now_s() + command_.grace_s;
@@ -277,45 +225,65 @@ class CommandRun {
     return {};
   }
 
-  Evaluation ended(const Exit& exit, const Output& output) {
+  Evaluation ended(const Exit& exit, const ProgramOutput& output, const ReportLines& lines) {
+    const bool is_success = exit.signal == 0 && std::ranges::find(command_.success, exit.code) !=
+                                                    command_.success.end();
+    if (!is_success && last_ && command_.steps == 0) (void)send(*last_, true);
     if (exit.signal != 0)
       return failure(Cause::kCrashed,
-                     fmt::format("the program was killed by signal {} ({}){}", exit.signal,
-                                 ::strsignal(exit.signal), output.last_words()));
-    if (std::ranges::find(command_.success, exit.code) == command_.success.end())
+                     fmt::format("the program was killed by signal {} ({}{}){}", exit.signal,
+                                 ::strsignal(exit.signal),
+                                 exit.signal == SIGKILL ? ", perhaps for lack of memory" : "",
+                                 output.last_words()));
+    if (!is_success)
       return failure(Cause::kCrashed, fmt::format("the program ended with exit code {}{}",
                                                   exit.code, output.last_words()));
     if (last_) {
-      if (auto end = send(*std::exchange(last_, std::nullopt), false)) return *end;
+      if (auto end = send(*std::exchange(last_, std::nullopt), false, true)) return *end;
     }
-    if (history_.empty()) return failure(Cause::kInvalid, "the program ended without " + missing());
+    if (history_.empty()) return failure(Cause::kInvalid, missing(output, lines));
     return {.end = End::kFinished, .reason = {}};
   }
 
-  // Says what a report needs.
-  std::string missing() const {
+  // Says why nothing that came is a report, and what one needs.
+  std::string missing(const ProgramOutput& output, const ReportLines& lines) const {
+    for (const std::string& why : {output.mistake(), lines.why_none()}) {
+      if (!why.empty()) return "no report of the program can be used: " + why;
+    }
     std::string names;
     for (const std::string_view metric : reported_metrics(config_))
       names += fmt::format("{}\"{}\": ...", names.empty() ? "" : ", ", metric);
-    const std::string report =
-        fmt::format("a report: it must append a line {{{}}} to $DETOL_REPORT", names);
+    const std::string report = fmt::format(
+        "the program ended without a report: it must append a line {{{}}} to $DETOL_REPORT", names);
     return report + (command_.prints.empty()
                          ? ", or command.prints must find them in what it prints"
                          : "; command.prints found none in what it printed");
   }
 
-  // Sends the reports that the master does not have; returns a value if the trial ends.
-  std::optional<Evaluation> tell(const std::vector<StepReport>& reports) {
-    const auto is_last = [&](const StepReport& one) {
+  // Sends the reports that the master does not have; returns a value if the trial ends. The last
+  // one is held back: that of the last step until the program has ended; where a pruner does not
+  // know which step that is, the newest, until another comes or the program seems to go on.
+  std::optional<Evaluation> tell(std::vector<StepReport> reports) {
+    if (reports.empty() || (last_ && command_.steps > 0)) return std::nullopt;
+    if (last_) reports.insert(reports.begin(), *std::exchange(last_, std::nullopt));
+    auto last = std::ranges::find_if(reports, [&](const StepReport& one) {
       return command_.steps > 0 && one.step >= command_.steps;
-    };
-    const auto last = std::ranges::find_if(reports, is_last);
-    if (!last_ && last != reports.end()) last_ = *last;
+    });
+    if (command_.steps == 0 && is_pruned_) --last;
+    if (last != reports.end()) last_ = *last;
+    last_since_s_ = system_clock().now_s();
     for (auto one = reports.begin(); one != last; ++one) {
       const bool more = one + 1 != last && !divergence(*(one + 1));
       if (auto end = send(*one, more)) return end;
     }
     return std::nullopt;
+  }
+
+  // Sends the newest report of a program that did not end with it.
+  std::optional<Evaluation> tell_what_waits() {
+    const bool is_over = control_.suspend || system_clock().now_s() - last_since_s_ >= kSettlesS;
+    if (!last_ || command_.steps > 0 || !(is_over || divergence(*last_))) return std::nullopt;
+    return send(*std::exchange(last_, std::nullopt), false);
   }
 
   std::optional<Evaluation> divergence(const StepReport& one) const {
@@ -326,9 +294,10 @@ class CommandRun {
     return std::nullopt;
   }
 
-  std::optional<Evaluation> send(const StepReport& one, bool more) {
+  std::optional<Evaluation> send(const StepReport& one, bool more, bool is_last = false) {
     if (auto end = divergence(one)) return end;
     EpochReport report{.epoch = std::min(one.step, job_.candidate.recipe.epochs), .metrics = {}};
+    report.is_last = is_last;
     for (const auto& [name, value] : one.metrics) report.metrics.push_back({name, value});
     const double now_s = system_clock().now_s();
     report.train_s = now_s - std::exchange(since_s_, now_s);
@@ -344,7 +313,7 @@ class CommandRun {
 
   const StudyConfig& config_;
   const CommandConfig& command_;
-  const int ranks_;  // of the program
+  const ProgramShape shape_;
   const std::optional<EpochRanking>& ranking_;
   const NetworkWriter& write_network_;
   const Job& job_;
@@ -352,7 +321,9 @@ class CommandRun {
   Control& control_;
   const fs::path report_path_;
   std::vector<EpochReport> history_;
-  std::optional<StepReport> last_;  // of the last step, until the program has ended
+  const bool is_pruned_ = config_.pruner.name != "none";
+  std::optional<StepReport> last_;  // held back: see tell()
+  double last_since_s_ = 0;
   double since_s_ = system_clock().now_s();
 };
 
@@ -361,7 +332,8 @@ class CommandEvaluator final : public Evaluator {
   CommandEvaluator(StudyConfig config, const TrainerOptions& options)
       : config_(std::move(config)),
         group_(*options.group),
-        ranks_(std::max(options.program_ranks, group_.size())),
+        shape_{.ranks = std::max(options.program_ranks, group_.size()),
+               .threads = options.program_threads},
         write_network_(options.write_network),
         ranking_(epoch_ranking_of(config_)) {}
 
@@ -370,7 +342,7 @@ class CommandEvaluator final : public Evaluator {
     Result<Evaluation> evaluation = Evaluation{.end = End::kFinished, .reason = {}};
     if (group_.rank() == 0)
       evaluation =
-          CommandRun(config_, ranks_, ranking_, write_network_, job, report, control).run();
+          CommandRun(config_, shape_, ranking_, write_network_, job, report, control).run();
     const auto end = evaluation ? evaluation->end : End::kFailed;
     const std::string shared = group_.share(std::string(1, static_cast<char>(end)));
     if (group_.rank() != 0) evaluation->end = static_cast<End>(shared.front());
@@ -380,7 +352,7 @@ class CommandEvaluator final : public Evaluator {
  private:
   const StudyConfig config_;
   Group& group_;
-  const int ranks_;
+  const ProgramShape shape_;
   const NetworkWriter write_network_;
   const std::optional<EpochRanking> ranking_;
 };

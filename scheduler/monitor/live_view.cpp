@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/log.h"
+#include "core/shown_line.h"
 
 namespace detol::inline scheduler {
 namespace {
@@ -35,15 +36,16 @@ class Warnings {
     std::array<char, 65536> bytes;
     const auto size = ::read(fd_, bytes.data(), bytes.size());
     if (size <= 0) return false;
-    begun_.append(bytes.data(), static_cast<std::size_t>(size));
-    for (std::size_t end = begun_.find('\n'); end != std::string::npos; end = begun_.find('\n')) {
-      add(begun_.substr(0, end));
-      begun_.erase(0, end + 1);
+    for (const char c : std::string_view(bytes.data(), static_cast<std::size_t>(size))) {
+      if (auto line = begun_.take(c)) add(*std::move(line));
     }
     return true;
   }
 
   const std::vector<ViewWarning>& lines() const { return lines_; }
+
+  // Takes a last line that has no end.
+  void end() { add(begun_.end()); }
 
   // Returns the lines since the last call.
   std::vector<std::string> fresh() { return std::exchange(fresh_, {}); }
@@ -65,7 +67,7 @@ class Warnings {
   static constexpr std::size_t kMost = 100;
 
   const int fd_;
-  std::string begun_;  // a line whose end is not written yet
+  ShownLine begun_;  // a line whose end is not written yet
   std::vector<ViewWarning> lines_;
   std::vector<std::string> fresh_;
 };
@@ -97,6 +99,7 @@ class LiveView final : public Progress {
   void give_back() override {
     redirect_.reset();
     warnings_.read();
+    warnings_.end();
     for (const std::string& line : warnings_.fresh()) log_warning("{}", line);  // not yet shown
   }
   bool shows_the_best() const override { return true; }

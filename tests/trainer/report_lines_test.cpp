@@ -59,6 +59,10 @@ constexpr Case kCases[] = {
     {"WithoutItsMetric", "{\"step\": 1, \"size\": 4}\n{\"step\": 2, \"loss\": 1}\n", "2 loss=1"},
     {"NotFinite", "{\"loss\": NaN, \"a\": -Infinity, \"b\": \"NaN\", \"c\": \"x\\\" NaN\"}\n",
      "1 a=-inf b=nan loss=nan"},
+    {"NotFiniteInOtherLanguages",
+     "{\"loss\": nan, \"a\": -inf, \"b\": \"INF\", \"c\": -NaN, \"d\": +infinity, \"e\": 1e5}\n",
+     "1 a=-inf b=inf c=nan d=inf e=100000 loss=nan"},
+    {"AProgressBar", "{\"loss\": 9}\r{\"loss\": 1}\r\n", "1 loss=1"},
     {"OtherValues", "{\"loss\": 1, \"name\": \"x\", \"flag\": true, \"list\": [1]}\n", "1 loss=1"},
     {"NoJson", "loss 3\n[1]\n\n   \n{\"loss\": 1}\n", "1 loss=1"},
     {"CarriageReturn", "{\"loss\": 1}\r\n", "1 loss=1"},
@@ -120,6 +124,40 @@ TEST_F(Lines, AreNotNestedDeeperThanTheStack) {
   EXPECT_EQ(text_of(lines.read()), "");
   EXPECT_EQ(text_of(lines.unended()), "");
   ASSERT_EQ(lines.mistakes().size(), 1u);
+}
+
+struct Useless {
+  const char *lines, *why;
+};
+
+TEST_F(Lines, OfWhichNoneIsAReportSayWhy) {
+  for (const auto& [written, why] :
+       {Useless{"", ""},
+        {"\n  \n", ""},
+        {"{\"loss\": \"0.5\"}\n",
+         "line 1 of the report: loss is the text '0.5'; it must be a number"},
+        {"{\"loss\": [0.5]}\n", "line 1 of the report: loss is a list; it must be a number"},
+        {"{\"loss\": {}}\n", "line 1 of the report: loss is an object; it must be a number"},
+        {"{\"loss\": null}\n", "line 1 of the report: loss is null; it must be a number"},
+        {"\n{\"loss\": true}\n", "line 2 of the report: loss is true; it must be a number"},
+        {"loss 3\n", "line 1 of the report: it is no JSON object"},
+        {"{\"val_loss\": 1}\n{\"val_loss\": 1, \"a\": 2}\n",
+         "it reported val_loss, a; the objective is loss"},
+        {"{\"step\": 1}\n", "it reported no number; the objective is loss"},
+        {"{\"loss\": 1}\n{\"loss\": null}\n", ""}}) {
+    std::filesystem::remove(path_);
+    append(written);
+    ReportLines lines = open();
+    (void)lines.read();
+    EXPECT_EQ(lines.why_none(), why) << written;
+  }
+}
+
+TEST_F(Lines, SayWhichMetricsAReportNeeds) {
+  append("{\"loss\": 1}\n");
+  ReportLines lines = open({"loss", "size"});
+  EXPECT_EQ(text_of(lines.read()), "");
+  EXPECT_EQ(lines.why_none(), "it reported loss; a report needs loss, size");
 }
 
 TEST_F(Lines, NeedAllMetricsThatAreWanted) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -12,6 +13,7 @@
 #include "core/descriptor.h"
 #include "core/json_text.h"
 #include "core/table.h"
+#include "core/utf8.h"
 
 namespace detol::inline trainer {
 namespace {
@@ -20,18 +22,39 @@ using nlohmann::json;
 
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 constexpr std::size_t kMostMistakes = 3;
-constexpr std::string_view kNotFinite[] = {"-Infinity", "Infinity", "NaN"};
+constexpr std::size_t kMostNames = 8;    // of metrics, in a message
+constexpr std::size_t kMostQuoted = 60;  // of a text, in a message
 
-// Puts numbers that are not finite, as Python writes them, into quotes, since JSON has none.
+// Returns the number that a word is which names one that is not finite, as any language writes it:
+// NaN, nan, -nan, Infinity, inf, -INF.
+std::optional<double> not_finite(std::string_view word) {
+  const bool is_negative = word.starts_with('-');
+  if (is_negative || word.starts_with('+')) word.remove_prefix(1);
+  std::string lower(word);
+  std::ranges::transform(lower, lower.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (lower == "nan") return std::numeric_limits<double>::quiet_NaN();
+  if (lower != "inf" && lower != "infinity") return std::nullopt;
+  const double infinity = std::numeric_limits<double>::infinity();
+  return is_negative ? -infinity : infinity;
+}
+
+// Returns the letters that a text begins with, and a sign before them.
+std::string_view word_in_front(std::string_view text) {
+  std::size_t end = text.starts_with('-') || text.starts_with('+') ? 1 : 0;
+  while (end < text.size() && std::isalpha(static_cast<unsigned char>(text[end])) != 0) ++end;
+  return text.substr(0, end);
+}
+
+// Puts numbers that are not finite into quotes, since JSON has none.
 std::string as_json(std::string_view line) {
   std::string text;
   bool is_quoted = false;
   for (std::size_t at = 0; at < line.size();) {
-    const auto word = std::ranges::find_if(
-        kNotFinite, [&](std::string_view one) { return line.substr(at).starts_with(one); });
-    if (!is_quoted && word != std::end(kNotFinite)) {
-      text += fmt::format("\"{}\"", *word);
-      at += word->size();
+    const std::string_view word = is_quoted ? "" : word_in_front(line.substr(at));
+    if (!word.empty()) {
+      text += not_finite(word) ? fmt::format("\"{}\"", word) : std::string(word);
+      at += word.size();
       continue;
     }
     const bool is_escaped = is_quoted && line[at] == '\\' && at + 1 < line.size();
@@ -44,12 +67,27 @@ std::string as_json(std::string_view line) {
 
 std::optional<double> number_in(const json& value) {
   if (value.is_number()) return value.get<double>();
-  if (!value.is_string()) return std::nullopt;
-  const auto text = value.get<std::string>();
-  if (text == "NaN") return std::numeric_limits<double>::quiet_NaN();
-  if (text == "Infinity") return std::numeric_limits<double>::infinity();
-  if (text == "-Infinity") return -std::numeric_limits<double>::infinity();
-  return std::nullopt;
+  return value.is_string() ? not_finite(value.get<std::string>()) : std::nullopt;
+}
+
+std::string described(const json& value) {
+  if (value.is_string())
+    return "the text " + in_quotes(value.get<std::string>().substr(0, kMostQuoted));
+  if (value.is_array()) return "a list";
+  if (value.is_object()) return "an object";
+  return compact(value);  // null, true, false
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + printable(name);
+  return list;
+}
+
+// Returns what stands in a line as a terminal shows it: what follows its last carriage return.
+std::string_view shown(std::string_view line) {
+  while (line.ends_with('\r')) line.remove_suffix(1);
+  return line.substr(line.rfind('\r') + 1);  // 0 where there is none
 }
 
 }  // namespace
@@ -94,15 +132,17 @@ std::vector<StepReport> ReportLines::read() {
 
 std::vector<StepReport> ReportLines::unended() {
   std::vector<StepReport> reports;
-  if (is_json(as_json(rest_))) take(std::exchange(rest_, {}), reports);
+  if (is_json(as_json(shown(rest_)))) take(std::exchange(rest_, {}), reports);
   return reports;
 }
 
 void ReportLines::take(std::string_view line, std::vector<StepReport>& reports) {
   ++lines_;
-  if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
+  line = shown(line);
+  if (line.find_first_not_of(" \t") == std::string_view::npos) return;
   const json read = json_or_discarded(as_json(line));
   if (!read.is_object()) return mistake("it is no JSON object");
+  has_object_ = true;
   auto key = read.find("step");
   if (key == read.end()) key = read.find("epoch");
   int step = std::max(reported_ + 1, pending_.step);
@@ -117,13 +157,31 @@ void ReportLines::take(std::string_view line, std::vector<StepReport>& reports) 
   if (step != pending_.step) pending_ = {.step = step, .metrics = {}};
   for (const auto& [name, value] : read.items()) {
     if (name == "step" || name == "epoch") continue;
-    if (const auto number = number_in(value)) pending_.metrics[name] = *number;
+    take_metric(name, value);
   }
   const auto is_there = [&](const std::string& name) { return pending_.metrics.contains(name); };
   if (!std::ranges::all_of(wanted_, is_there)) return;
   reported_ = step;
   reports.push_back(std::move(pending_));
   pending_ = {};
+}
+
+void ReportLines::take_metric(const std::string& name, const json& value) {
+  if (const auto number = number_in(value)) {
+    pending_.metrics[name] = *number;
+    const bool is_known = std::ranges::find(seen_, name) != seen_.end();
+    if (!is_known && seen_.size() < kMostNames) seen_.push_back(name);
+  } else if (std::ranges::find(wanted_, name) != wanted_.end()) {
+    mistake(fmt::format("{} is {}; it must be a number", printable(name), described(value)));
+  }
+}
+
+std::string ReportLines::why_none() const {
+  if (reported_ > 0) return {};
+  if (!mistakes_.empty()) return mistakes_.front();
+  if (!has_object_) return {};
+  return fmt::format("it reported {}; {} {}", seen_.empty() ? "no number" : listed(seen_),
+                     wanted_.size() == 1 ? "the objective is" : "a report needs", listed(wanted_));
 }
 
 void ReportLines::mistake(std::string what) {

@@ -8,11 +8,13 @@
 //
 // `step` (or `epoch`) is a whole number that rises; a program that counts from 0 has its steps
 // raised by one; without it, a line belongs to the step after the last report. Every other number
-// is a metric; other values are left out. A report counts once the lines of its step have all
+// is a metric, NaN and infinities as any language writes them among them; other values are left
+// out. A report counts once the lines of its step have all
 // metrics that are wanted. A line of a step that was reported, or of an earlier one, is ignored.
 
 #include <filesystem>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,11 +45,15 @@ class ReportLines {
   // Returns what was wrong with lines, at most a few; empty if nothing was.
   const std::vector<std::string>& mistakes() const { return mistakes_; }
 
+  // Returns why none of the lines so far is a report; empty if there was one, or no line.
+  std::string why_none() const;
+
  private:
   ReportLines(std::filesystem::path path, std::vector<std::string> wanted)
       : path_(std::move(path)), wanted_(std::move(wanted)) {}
 
   void take(std::string_view line, std::vector<StepReport>& reports);
+  void take_metric(const std::string& name, const nlohmann::json& value);
   void mistake(std::string what);
 
   std::filesystem::path path_;
@@ -58,6 +64,8 @@ class ReportLines {
   StepReport pending_;  // the lines of a step that lack a metric
   bool counts_from_0_ = false;
   std::size_t lines_ = 0;
+  bool has_object_ = false;        // some line was one
+  std::vector<std::string> seen_;  // metrics, a few
   std::vector<std::string> mistakes_;
 };
 

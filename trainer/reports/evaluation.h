@@ -28,6 +28,7 @@ struct EpochReport {
   // Whether the trial's value and weights are of this report from now on: it is the best so far
   // (EpochRanking), or the last one counts.
   bool is_best = true;
+  bool is_last = false;  // a program ended with it: the trial is complete, however long others are
 
   double epochs() const { return epoch + part; }
 };
