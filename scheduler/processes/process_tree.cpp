@@ -104,7 +104,7 @@ class Reaper {
   die_with(parent, end_signal());
   ::setpgid(0, 0);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  ::prctl(PR_SET_NAME, "detol-reaper");
+  ::prctl(PR_SET_NAME, "tree-reaper");  // so that `pkill -9 detol` leaves it to end its tree
   const pid_t self = ::getpid();
   const pid_t first = ::fork();
   if (first == 0) {

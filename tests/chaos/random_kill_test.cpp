@@ -31,7 +31,7 @@ struct Kind {
 enum class Victim { kWorker, kLauncher, kMaster, kReaper, kSupervisor, kEverything };
 constexpr const char* kNames[] = {"worker", "launcher",   "master",
                                   "reaper", "supervisor", "everything"};
-constexpr const char* kRoles[] = {"__worker", "mpi", "__master", "detol-reaper"};
+constexpr const char* kRoles[] = {"__worker", "mpi", "__master", "tree-reaper"};
 
 class RandomKills {
  public:

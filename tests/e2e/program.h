@@ -43,7 +43,7 @@ class Program {
   // Blocks until it ends.
   Ran wait();
 
-  // Every process below this one, by its role: "__master", "__worker", "detol-reaper".
+  // Every process below this one, by its role: "__master", "__worker", "tree-reaper".
   std::vector<pid_t> children(std::string_view role) const;
 
   // kill -9 of the program and of every process below it; returns when all are gone.

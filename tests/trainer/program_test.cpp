@@ -1,10 +1,12 @@
 #include "trainer/programs/program.h"
 
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -92,6 +94,59 @@ TEST(Program, TakesEverythingThatItStartedWithIt) {
   int seen = 0;
   for (pid_t pid = 0; pids >> pid; ++seen) EXPECT_NE(::kill(pid, 0), 0) << pid;
   EXPECT_EQ(seen, 2);
+}
+
+bool is_there(pid_t pid) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/stat");
+  std::string number, name, state;
+  return status >> number >> name >> state && state != "Z";
+}
+
+// Another process starts the program, and is killed with nobody left who could end what it started.
+TEST(Program, IsKilledByTheKernelWithWhoeverStartedIt) {
+  const testing_support::TempFolder folder;
+  const pid_t starter = ::fork();
+  if (starter == 0) {
+    Program program = shell(
+        "sleep 1000 & echo $! > child; "
+        "sh -c 'sleep 1000 & echo $! > other; wait' & echo $$ > shell; wait",
+        folder.path());
+    for (;;) program.wait(60);
+  }
+  std::vector<pid_t> pids;
+  for (const char* name : {"child", "other", "shell"}) {
+    pid_t pid = 0;
+    while (!(std::ifstream(folder.path() / name) >> pid)) ::usleep(1000);
+    pids.push_back(pid);
+  }
+  ::kill(starter, SIGKILL);
+  ::waitpid(starter, nullptr, 0);
+  for (const pid_t pid : pids) {
+    for (int i = 0; i < 5000 && is_there(pid); ++i) ::usleep(1000);
+    EXPECT_FALSE(is_there(pid)) << pid;
+    ::kill(pid, SIGKILL);
+  }
+}
+
+TEST(Program, ThatIsATextNeedsALineThatSaysWhatReadsIt) {
+  const testing_support::TempFolder folder;
+  const auto error = [&](const std::string& text) {
+    std::ofstream(folder.path() / "run") << text;
+    std::filesystem::permissions(folder.path() / "run", std::filesystem::perms::owner_all);
+    const auto found = find_program("./run", folder.path());
+    return found ? std::string() : found.error().message;
+  };
+  EXPECT_EQ(error("#!/bin/sh\nexit 0\n"), "");
+  EXPECT_EQ(error("#! /bin/sh -e\nexit 0\n"), "");
+  EXPECT_EQ(error(std::string("\x7f"
+                              "ELF\x02\x01\x01\0",
+                              8)),
+            "");
+  EXPECT_NE(error("#!/bin/sh\r\nexit 0\r\n").find("as on Windows"), std::string::npos);
+  EXPECT_NE(error("import sys\n").find("its first line does not say what reads it"),
+            std::string::npos);
+  EXPECT_NE(error("#!/no/such/reader\n").find("'/no/such/reader', which is not there"),
+            std::string::npos);
 }
 
 TEST(Program, ThatIsNotThereIsAnErrorOfOneLine) {

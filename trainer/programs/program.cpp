@@ -3,30 +3,33 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <span>
+#include <optional>
 #include <sstream>
 #include <utility>
 
 #include "core/table.h"
+#include "core/usable.h"
 
 namespace detol::inline trainer {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Variables by which an MPI program would take itself for a rank of this process's job.
-constexpr std::string_view kOfThisJob[] = {"OMPI_", "PMIX_", "PMI_", "HYDRA_", "MPIR_"};
+// Variables by which an MPI program would take itself for a rank of this process's job, and those
+// that workers alone read.
+constexpr std::string_view kOfThisJob[] = {"OMPI_",  "PMIX_", "PMI_",
+                                           "HYDRA_", "MPIR_", kProgramThreadsVariable};
 
 bool is_of_this_job(std::string_view setting) {
   for (const std::string_view prefix : kOfThisJob) {
@@ -53,39 +56,73 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-// SpawnSettings: what the child is before it becomes the program.
-class SpawnSettings {
- public:
-  SpawnSettings(const fs::path& folder, int output) {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions_, output, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions_, output, STDERR_FILENO);
-    if (!folder.empty()) posix_spawn_file_actions_addchdir_np(&actions_, folder.c_str());
-    posix_spawnattr_init(&attributes_);
-    posix_spawnattr_setflags(
-        &attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    posix_spawnattr_setpgroup(&attributes_, 0);
-    sigset_t all, none;
-    sigfillset(&all);
-    sigemptyset(&none);
-    posix_spawnattr_setsigdefault(&attributes_, &all);
-    posix_spawnattr_setsigmask(&attributes_, &none);
-  }
-  ~SpawnSettings() {
-    posix_spawn_file_actions_destroy(&actions_);
-    posix_spawnattr_destroy(&attributes_);
-  }
-  SpawnSettings(const SpawnSettings&) = delete;
-  SpawnSettings& operator=(const SpawnSettings&) = delete;
-
-  const posix_spawn_file_actions_t* actions() const { return &actions_; }
-  const posix_spawnattr_t* attributes() const { return &attributes_; }
-
- private:
-  posix_spawn_file_actions_t actions_;
-  posix_spawnattr_t attributes_;
+// Child is all that a new process needs to become the program, made before it is forked.
+struct Child {
+  const char* path;
+  const char* folder;  // empty: this process's
+  char** arguments;
+  char** environment;
+  int output;    // its standard output and error
+  int lifeline;  // see below
+  int failure;   // where it writes an errno if it cannot
+  pid_t parent;
 };
+
+// Makes the kernel end the calling process and its group with whoever holds the other end of this
+// pipe: when that is closed, the group gets SIGKILL. Processes that the program starts are in the
+// group and inherit this end. PR_SET_PDEATHSIG does it for the program alone, should it close it.
+void die_with_the_parent(const Child& child) {
+  constexpr int kOutOfTheWay = 400;  // scripts use small numbers for their own files
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != child.parent) ::_exit(1);
+  int end = ::fcntl(child.lifeline, F_DUPFD, kOutOfTheWay);
+  if (end < 0) end = ::dup(child.lifeline);
+  ::fcntl(end, F_SETOWN, -::getpid());
+  ::fcntl(end, F_SETSIG, SIGKILL);
+  ::fcntl(end, F_SETFL, O_ASYNC);
+}
+
+// Becomes the program. Another thread may have held any lock at the fork, so that only
+// async-signal-safe functions are called.
+[[noreturn]] void become(const Child& child) {
+  for (int number = 1; number <= SIGRTMAX; ++number) ::signal(number, SIG_DFL);
+  ::setpgid(0, 0);
+  die_with_the_parent(child);
+  ::dup2(::open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
+  ::dup2(child.output, STDOUT_FILENO);
+  ::dup2(child.output, STDERR_FILENO);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);  // NOLINT(concurrency-mt-unsafe): one thread
+  if (*child.folder == '\0' || ::chdir(child.folder) == 0)
+    ::execve(child.path, child.arguments, child.environment);
+  const int error = errno;
+  (void)!::write(child.failure, &error, sizeof error);
+  ::_exit(1);
+}
+
+// Returns the new process. No handler of this process's signals runs in it.
+pid_t forked(const Child& child) {
+  sigset_t all, before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pid_t pid = ::fork();
+  if (pid == 0) become(child);
+  const int error = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return pid;
+}
+
+struct Pipe {
+  Descriptor read, written;
+};
+
+std::optional<Pipe> new_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
+  return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
+}
 
 // Kills all children of this process.
 void kill_children() {
@@ -105,6 +142,32 @@ tl::unexpected<Error> cannot_run(const std::string& name, std::string_view why) 
   return fail(ErrorCode::kInput, fmt::format("cannot run {}: {}", in_quotes(name), why));
 }
 
+// Returns the path unless the kernel would refuse it: a text needs a first line that names the
+// program which reads it.
+Result<fs::path> runnable(const std::string& name, const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string line;
+  std::getline(file, line);
+  line = line.substr(0, 256);
+  const bool is_text = std::ranges::none_of(
+      line, [](unsigned char c) { return c == 0x7f || (c < ' ' && c != '\t' && c != '\r'); });
+  if (file && is_text && !line.starts_with("#!")) {
+    return cannot_run(name,
+                      "its first line does not say what reads it; begin it with one such as "
+                      "#!/bin/sh or #!/usr/bin/env python3, or put that program before its name");
+  }
+  if (!line.starts_with("#!")) return path;
+  if (line.ends_with('\r'))
+    return cannot_run(name, "its lines end as on Windows; convert it: sed -i 's/\\r$//' FILE");
+  std::istringstream words(line.substr(2));
+  std::string reader;
+  words >> reader;
+  std::error_code ignored;
+  if (reader.empty() || fs::exists(reader, ignored)) return path;
+  return cannot_run(name,
+                    fmt::format("its first line names {}, which is not there", in_quotes(reader)));
+}
+
 }  // namespace
 
 Result<fs::path> find_program(const std::string& name, const fs::path& folder) {
@@ -117,7 +180,7 @@ Result<fs::path> find_program(const std::string& name, const fs::path& folder) {
   };
   if (name.find('/') != std::string::npos) {
     const fs::path path = folder / name;
-    if (is_program(path)) return path;
+    if (is_program(path)) return runnable(name, path);
     return cannot_run(name, fs::exists(path, ignored)
                                 ? "it is no executable file"
                                 : fmt::format("there is no {}", path.string()));
@@ -125,34 +188,46 @@ Result<fs::path> find_program(const std::string& name, const fs::path& folder) {
   const char* path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe)
   std::istringstream places(path != nullptr ? path : "/usr/bin:/bin");
   for (std::string place; std::getline(places, place, ':');) {
-    if (is_program(fs::path(place) / name)) return fs::path(place) / name;
+    if (is_program(fs::path(place) / name)) return runnable(name, fs::path(place) / name);
   }
-  return cannot_run(name, "no folder of PATH has it");
+  const bool is_python = name == "python" && find_program("python3", "");
+  return cannot_run(
+      name, is_python ? "no folder of PATH has it; python3 is there" : "no folder of PATH has it");
 }
 
 Result<Program> Program::start(const ProgramStart& start) {
   const std::string& name = start.arguments.front();
   DETOL_ASSIGN(const fs::path path, find_program(name, start.folder));
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return cannot_run(name, std::strerror(errno));
-  Descriptor output(ends[0]);
-  const Descriptor written(ends[1]);
-  ::fcntl(output.get(), F_SETFL, O_NONBLOCK);
+  auto output = new_pipe(), lifeline = new_pipe(), failure = new_pipe();
+  if (!output || !lifeline || !failure) return cannot_run(name, std::strerror(errno));
+  ::fcntl(output->read.get(), F_SETFL, O_NONBLOCK);
   std::vector<std::string> arguments = start.arguments, environment = environment_of(start);
-  const SpawnSettings settings(start.folder, written.get());
-  pid_t pid = 0;
-  const int error = ::posix_spawn(&pid, path.c_str(), settings.actions(), settings.attributes(),
-                                  pointers_to(arguments).data(), pointers_to(environment).data());
-  if (error != 0) return cannot_run(name, std::strerror(error));
+  const std::string folder = start.folder.string();
+  const pid_t pid = forked({.path = path.c_str(),
+                            .folder = folder.c_str(),
+                            .arguments = pointers_to(arguments).data(),
+                            .environment = pointers_to(environment).data(),
+                            .output = output->written.get(),
+                            .lifeline = lifeline->read.get(),
+                            .failure = failure->written.get(),
+                            .parent = ::getpid()});
+  if (pid < 0) return cannot_run(name, std::strerror(errno));
+  { const Descriptor closed = std::move(failure->written); }  // or the read would wait
+  int error = 0;
+  if (::read(failure->read.get(), &error, sizeof error) == sizeof error) {
+    ::waitpid(pid, nullptr, 0);
+    return cannot_run(name, std::strerror(error));
+  }
   Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  return Program(pid, std::move(process), std::move(output));
+  return Program(pid, std::move(process), std::move(output->read), std::move(lifeline->written));
 }
 
 Program::Program(Program&& other) noexcept
     : pid_(std::exchange(other.pid_, 0)),
       process_(std::move(other.process_)),
       output_(std::move(other.output_)),
+      lifeline_(std::move(other.lifeline_)),
       exit_(other.exit_),
       is_silent_(other.is_silent_) {}
 

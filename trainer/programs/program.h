@@ -4,8 +4,8 @@
 // own, its standard input empty, its output and errors in one pipe. Nothing of it outlives end():
 // this process becomes a subreaper (PR_SET_CHILD_SUBREAPER), so that processes which left the
 // group, or whose parents ended, are its children, too, and are found and killed. Where this
-// process itself is killed, whoever started it must end the tree
-// (scheduler/processes/process_tree.h does).
+// process itself is killed, the kernel kills the group (SIGKILL); for what left that, whoever
+// started this process must end the tree (scheduler/processes/process_tree.h does).
 //
 // One lives at a time, and this process starts no other children. Not thread-safe.
 
@@ -59,12 +59,16 @@ class Program {
   void end();
 
  private:
-  Program(pid_t pid, Descriptor process, Descriptor output)
-      : pid_(pid), process_(std::move(process)), output_(std::move(output)) {}
+  Program(pid_t pid, Descriptor process, Descriptor output, Descriptor lifeline)
+      : pid_(pid),
+        process_(std::move(process)),
+        output_(std::move(output)),
+        lifeline_(std::move(lifeline)) {}
 
   pid_t pid_;           // 0: it was ended
   Descriptor process_;  // readable once it has ended (pidfd)
   Descriptor output_;
+  Descriptor lifeline_;  // the program's group is killed when it is closed
   std::optional<Exit> exit_;
   bool is_silent_ = false;  // nothing of it has its output open any more
 };
