@@ -87,7 +87,7 @@ std::string command_section(const ForeignSpace& space) {
     text +=
         "  # Put your own program here; {lr} stands for a value, and all of them are in the\n"
         "  # environment as $DETOL_PARAMS.\n";
-    words = {"python", "train.py"};
+    words = {"python3", "train.py"};
     for (const ForeignParameter& one : space.parameters) {
       const std::string& name = one.domain.name;
       if (is_placeholder(name)) words.push_back(fmt::format("--{0}={{{0}}}", name));

@@ -207,7 +207,7 @@ class SweepReader {
     const YamlNode* command = value_at(tree_, "command");
     if (command == nullptr) {
       if (program.empty()) return {};
-      space_.run = {"python", program};
+      space_.run = {"python3", program};
       add_arguments("--");
       return {};
     }
@@ -224,7 +224,7 @@ class SweepReader {
       } else {
         for (const auto& [macro, text] :
              {std::pair<std::string, std::string>("${env}", "/usr/bin/env"),
-              {"${interpreter}", "python"},
+              {"${interpreter}", "python3"},
               {"${program}", program}}) {
           if (const auto at = word.find(macro); at != std::string::npos)
             word.replace(at, macro.size(), text);

@@ -180,7 +180,7 @@ TEST(ForeignSpace, NestedChoicesOfNniBecomeConditions) {
   EXPECT_EQ(described(config.space, "op.conv.norm.batch.momentum"),
             "float 0.1 0.9 when op.conv.norm=batch");
   const std::vector<std::string> run = {
-      "python",
+      "python3",
       "train.py",
       "--op={op}",
       "--op.conv.kernel={op.conv.kernel}",
@@ -196,7 +196,7 @@ TEST(ForeignSpace, ASweepKeepsItsProgramItsMetricAndItsSearch) {
       "early_terminate: {type: hyperband, max_iter: 27, s: 2}\nrun_cap: 30\n");
   EXPECT_EQ(space.study, "my sweep");
   const StudyConfig config = written(space);
-  const std::vector<std::string> run = {"python", "train.py", "--lr={lr}",
+  const std::vector<std::string> run = {"python3", "train.py", "--lr={lr}",
                                         "--net.width={net.width}"};
   EXPECT_EQ(config.command->run, run);
   EXPECT_EQ(config.command->steps, 27);
@@ -225,7 +225,7 @@ TEST(ForeignSpace, TheMacrosOfACommandAreFilledIn) {
       written(read("program: a b.py\nmethod: random\nparameters: {lr: {values: [1, 2]}}\n"
                    "command: ['${env}', OMP=1, '${interpreter}', -u, '${program}', go, "
                    "'${args_no_hyphens}']\n"));
-  const std::vector<std::string> run = {"/usr/bin/env", "OMP=1", "python", "-u",
+  const std::vector<std::string> run = {"/usr/bin/env", "OMP=1", "python3", "-u",
                                         "a b.py",       "go",    "lr={lr}"};
   EXPECT_EQ(config.command->run, run);
 }
