@@ -35,6 +35,7 @@
 #include "core/fault.h"
 #include "core/json_text.h"
 #include "core/log.h"
+#include "core/suspension.h"
 
 namespace detol::inline cli {
 namespace {
@@ -218,7 +219,14 @@ class Children {
     for (const Child& child : children_) polled.push_back({child.pipe, POLLIN, 0});
     constexpr int kLookEveryMs = 1000;
     ::poll(polled.data(), polled.size(), kLookEveryMs);
-    if (signals_.take()) heed_signal();
+    bool is_asked = false;  // `timeout` sends its signal twice
+    while (const auto signal = signals_.next()) {
+      if (*signal == SIGTSTP)
+        stand_still();
+      else
+        is_asked = true;
+    }
+    if (is_asked) heed_signal();
     for (std::size_t i = children_.size(); i-- > 0;) {
       end_if_hung(children_[i]);
       if (polled[i + 1].revents != 0) hear(i);
@@ -229,6 +237,13 @@ class Children {
     if (child.hung || !child.watch.hangs(child.control->progress)) return;
     child.hung = true;
     ::kill(child.pid, SIGKILL);
+  }
+
+  // Ctrl-Z: the trainings stand still until `fg`, too.
+  void stand_still() const {
+    std::vector<pid_t> processes;
+    for (const Child& child : children_) processes.push_back(child.pid);
+    suspend_with(processes);
   }
 
   void heed_signal() {
@@ -305,7 +320,7 @@ class Children {
   }
 
   const ChildTrainings& work_;
-  AwaitedSignals signals_;
+  AwaitedSignals signals_{SIGTSTP};
   std::vector<State> states_;
   std::vector<Child> children_;
   std::optional<Error> error_;

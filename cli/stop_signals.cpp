@@ -34,8 +34,9 @@ ExitAtSignals::~ExitAtSignals() {
   set_handlers(SIG_DFL);
 }
 
-AwaitedSignals::AwaitedSignals() {
-  const sigset_t set = stop_signals();
+AwaitedSignals::AwaitedSignals(std::initializer_list<int> others) {
+  sigset_t set = stop_signals();
+  for (const int signal : others) sigaddset(&set, signal);
   ::sigprocmask(SIG_BLOCK, &set, &before_);  // NOLINT(concurrency-mt-unsafe): one thread
   descriptor_ = ::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 }
@@ -45,10 +46,15 @@ AwaitedSignals::~AwaitedSignals() {
   ::sigprocmask(SIG_SETMASK, &before_, nullptr);  // NOLINT(concurrency-mt-unsafe): one thread
 }
 
+std::optional<int> AwaitedSignals::next() {
+  signalfd_siginfo signal{};
+  if (::read(descriptor_, &signal, sizeof signal) != sizeof signal) return std::nullopt;
+  return static_cast<int>(signal.ssi_signo);
+}
+
 bool AwaitedSignals::take() {
   bool came = false;
-  signalfd_siginfo signal{};
-  while (::read(descriptor_, &signal, sizeof signal) == sizeof signal) came = true;
+  while (next()) came = true;
   return came;
 }
 

@@ -5,6 +5,8 @@
 // default after it.
 
 #include <csignal>
+#include <initializer_list>
+#include <optional>
 
 namespace detol::inline cli {
 
@@ -16,15 +18,19 @@ class ExitAtSignals {
   ExitAtSignals& operator=(const ExitAtSignals&) = delete;
 };
 
-// AwaitedSignals blocks these signals while one lives, and tells of them through a descriptor.
+// AwaitedSignals blocks these signals, and others that are named, while one lives, and tells of
+// them through a descriptor.
 class AwaitedSignals {
  public:
-  AwaitedSignals();
+  explicit AwaitedSignals(std::initializer_list<int> others = {});
   ~AwaitedSignals();
   AwaitedSignals(const AwaitedSignals&) = delete;
   AwaitedSignals& operator=(const AwaitedSignals&) = delete;
 
   int descriptor() const { return descriptor_; }  // readable when there is one, for poll(2)
+
+  // Takes the next signal that came, if there is one. Does not block.
+  std::optional<int> next();
 
   // Takes the signals that came; returns whether there was one. Does not block.
   bool take();

@@ -194,6 +194,10 @@ std::vector<std::string> read_joined(const fs::path& folder) {
   return joined;
 }
 
+fs::path suspension_file_in(const fs::path& folder) {
+  return folder / "suspended";
+}
+
 fs::path stderr_file_in(const fs::path& folder) {
   return folder / "stderr";
 }

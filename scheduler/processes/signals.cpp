@@ -10,9 +10,11 @@ sigset_t awaited_signals() {
   sigset_t signals;
   sigemptyset(&signals);
   for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGUSR1}) sigaddset(&signals, signal);
-  struct sigaction hangup {};
-  ::sigaction(SIGHUP, nullptr, &hangup);
-  if (hangup.sa_handler != SIG_IGN) sigaddset(&signals, SIGHUP);
+  for (const int signal : {SIGHUP, SIGTSTP}) {
+    struct sigaction action {};
+    ::sigaction(signal, nullptr, &action);
+    if (action.sa_handler != SIG_IGN) sigaddset(&signals, signal);
+  }
   return signals;
 }
 

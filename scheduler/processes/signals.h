@@ -8,7 +8,8 @@
 namespace detol::inline scheduler {
 
 // Returns the signals by which a parent of processes learns what happened, for signalfd(2): an
-// ended child, a request to stop, and, unless it is ignored (under nohup), a hangup.
+// ended child, a request to stop, and, unless they are ignored (under nohup, without job control),
+// a hangup and a terminal's Ctrl-Z.
 sigset_t awaited_signals();
 
 // Makes this process ignore the signals that a terminal, a batch system or a launcher sends to all

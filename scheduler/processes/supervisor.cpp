@@ -21,8 +21,10 @@
 #include "core/exit_code.h"
 #include "core/fault.h"
 #include "core/log.h"
+#include "core/suspension.h"
 #include "scheduler/processes/child.h"
 #include "scheduler/processes/process_tree.h"
+#include "scheduler/processes/run_folder.h"
 #include "scheduler/processes/signals.h"
 #include "scheduler/processes/supervisor_protocol.h"
 
@@ -51,6 +53,7 @@ class Supervisor {
     ::sigprocmask(SIG_BLOCK, &signals, &before_);
     pipe_before_ = ::signal(SIGPIPE, SIG_IGN);  // `detol search 2>&1 | head` shall continue
     signal_fd_ = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    (void)share_clock(suspension_file_in(folder_));
   }
 
   ~Supervisor() {
@@ -135,6 +138,10 @@ class Supervisor {
     signalfd_siginfo info;
     while (::read(signal_fd_, &info, sizeof info) == sizeof info) {
       if (info.ssi_signo == SIGCHLD) continue;
+      if (info.ssi_signo == SIGTSTP) {
+        suspend();
+        continue;
+      }
       const double now_s = system_clock().now_s();
       if (stop_at_s_ && static_cast<int>(info.ssi_signo) == stop_signal_ &&
           now_s < *stop_at_s_ + kOneStopS)
@@ -150,6 +157,20 @@ class Supervisor {
       else
         send_packet(socket_, supervisor::Event{supervisor::Event::kStopRequested, 0, 0, 0});
     }
+  }
+
+  // Ctrl-Z: all of the run stands still until `fg`. The master, whose transactions others may wait
+  // for, stops last. Connections to other machines (ssh, srun) would break if they stood still.
+  void suspend() {
+    if (launch_.remote)
+      log_warning("the master stands still; workers on other machines go on until they need it");
+    std::vector<pid_t> processes;
+    for (const auto& [number, worker] : workers_) {
+      if (!launch_.remote)
+        std::ranges::copy(children_of(worker.pid), std::back_inserter(processes));
+    }
+    const std::vector<pid_t> master = master_ > 0 ? children_of(master_) : std::vector<pid_t>();
+    suspend_with(processes, master.empty() ? -1 : master.front());
   }
 
   void hear_master() {

@@ -14,8 +14,10 @@
 #include "core/exit_code.h"
 #include "core/fault.h"
 #include "core/log.h"
+#include "core/suspension.h"
 #include "scheduler/processes/child.h"
 #include "scheduler/processes/process_tree.h"
+#include "scheduler/processes/run_folder.h"
 #include "scheduler/processes/signals.h"
 
 // NOLINTBEGIN(concurrency-mt-unsafe): this process has one thread.
@@ -35,6 +37,7 @@ class WorkerKeeper {
     const sigset_t signals = awaited_signals();
     ::sigprocmask(SIG_BLOCK, &signals, &before_);
     signal_fd_ = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    (void)share_clock(suspension_file_in(kept_.folder));
   }
 
   ~WorkerKeeper() {
@@ -98,9 +101,24 @@ class WorkerKeeper {
     signalfd_siginfo info;
     while (::read(signal_fd_, &info, sizeof info) == sizeof info) {
       if (info.ssi_signo == SIGCHLD) continue;
+      if (info.ssi_signo == SIGTSTP) {
+        suspend();
+        continue;
+      }
       if (leaves_since_s_) is_killed_ = true;
       leaves_since_s_ = system_clock().now_s();
     }
+  }
+
+  // Ctrl-Z: the workers stand still until `fg`. The search soon does without them, and gives them
+  // other trials then.
+  void suspend() const {
+    std::vector<pid_t> processes;
+    for (const Worker& worker : workers_) {
+      if (worker.tree > 0)
+        std::ranges::copy(children_of(worker.tree), std::back_inserter(processes));
+    }
+    suspend_with(processes);
   }
 
   // Again and again: a worker that is just starting ignores the signal.

@@ -13,6 +13,7 @@
 
 #include "core/exit_code.h"
 #include "core/file.h"
+#include "core/suspension.h"
 #include "core/usable.h"
 #include "knowledge/artefacts.h"
 #include "knowledge/studies.h"
@@ -89,6 +90,7 @@ void raise_descriptor_limit() {
 }
 
 Result<void> play_master(const fs::path& folder, const Numbers& numbers, const TestHooks& hooks) {
+  (void)share_clock(suspension_file_in(folder));
   raise_descriptor_limit();
   DETOL_ASSIGN(const RunOptions options, read_options(folder));
   DETOL_TRY(set_up_log(log_of(options)));
@@ -98,6 +100,7 @@ Result<void> play_master(const fs::path& folder, const Numbers& numbers, const T
 Result<void> play_worker(const fs::path& folder, const Numbers& numbers, const TestHooks& hooks) {
   const int ranks = numbers.at(2);
   die_with_the_parent(ranks);
+  (void)share_clock(suspension_file_in(folder));
   DETOL_ASSIGN(const RunOptions options, read_options(folder));
   DETOL_TRY(set_up_log(log_of(options)));
   const bool is_group = ranks > 1 && !options.config.command;
@@ -134,6 +137,7 @@ Result<void> play_worker(const fs::path& folder, const Numbers& numbers, const T
 
 Result<void> play_joining(const fs::path& folder, const Numbers& numbers, const TestHooks& hooks) {
   die_with_the_parent(numbers.at(2));
+  (void)share_clock(suspension_file_in(folder));
   return play_joined(folder, numbers, hooks);
 }
 
