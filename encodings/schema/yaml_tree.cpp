@@ -22,15 +22,15 @@ bool is_control(char c) {
   return byte < 0x20 || byte == 0x7F;
 }
 
-// Returns the message for a byte that is not UTF-8, with the line that has it: an override is one,
-// and may be a path.
-std::string not_utf8(std::string_view text, std::size_t at, bool is_override) {
+// Returns the message for a byte that is not UTF-8, with the line that has it. What is no file was
+// written on the command line, and may be a path.
+std::string not_utf8(std::string_view text, std::size_t at, bool is_file) {
   const std::size_t begin = text.rfind('\n', at) + 1;  // 0 if there is none
   std::string_view line = text.substr(begin, text.find('\n', at) - begin);
-  if (is_override && line.size() > 1 && line.front() == '\'')
-    line = line.substr(1, line.size() - 2);
+  line.remove_prefix(std::min(line.find_first_not_of(" -"), line.size()));
+  if (!is_file && line.size() > 1 && line.front() == '\'') line = line.substr(1, line.size() - 2);
   return fmt::format("not UTF-8: {}; {}", in_quotes(line),
-                     is_override ? "rename it, or choose another" : "save the file as UTF-8");
+                     is_file ? "save the file as UTF-8" : "rename it, or choose another");
 }
 
 Result<void> check_bytes(std::string_view text, const YamlSource& source, int override_index) {
@@ -42,7 +42,8 @@ Result<void> check_bytes(std::string_view text, const YamlSource& source, int ov
   for (std::size_t i = 0; i < text.size();) {
     const char c = text[i];
     const std::size_t length = utf8_length(text.substr(i));
-    if (length == 0) return source.error(at, not_utf8(text, i, override_index >= 0));
+    if (length == 0)
+      return source.error(at, not_utf8(text, i, override_index < 0 && !source.name.empty()));
     if (is_control(c) && c != '\n' && c != '\r' && c != '\t') {
       return source.error(at, "a control character; remove it");
     }

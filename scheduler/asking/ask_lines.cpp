@@ -20,6 +20,7 @@ using Json = nlohmann::ordered_json;
 using nlohmann::json;
 
 constexpr int kMostAsked = 10'000;
+constexpr int kMostSteps = 1'000'000'000;
 
 Json error_of(const Error& error) {
   return {{"error", error.message}};
@@ -203,6 +204,7 @@ class Call {
     DETOL_ASSIGN(report.trial, whole<TrialId>(call, "report", 0));
     DETOL_ASSIGN(report.attempt, whole<int>(call, "attempt", 0));
     DETOL_ASSIGN(report.step, whole<int>(call, "step", report.step));
+    if (report.step > kMostSteps) return bad(fmt::format("\"step\" is at most {}", kMostSteps));
     DETOL_ASSIGN(report.metrics, metrics_from(call.value("values", json()), config_));
     callers_.report(std::move(report), [answer = answer_](const Result<bool>& stop) {
       answer(compact(stop ? Json{{"stop", *stop}} : error_of(stop.error())));

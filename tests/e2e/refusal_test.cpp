@@ -119,6 +119,33 @@ TEST(Refusal, OfDamagedDataNamesTheFile) {
   }
 }
 
+TEST(Refusal, OfAFolderThatIsNotUtf8NamesIt) {
+  const TempFolder folder;
+  const fs::path latin = folder.path() / "caf\xe9";
+  fs::create_directory(latin);
+  write_bytes(latin / "t.csv", "a,b,y\n1,2,p\n3,4,q\n1,2,p\n3,4,q\n");
+  write_bytes(latin / "fn.yaml", "version: 1\nstudy: fn\nfunction: {name: branin}\n");
+  const std::string storage = (folder.path() / "x.db").string();
+  const auto in_it = [&](const std::vector<std::string>& words) { return run(latin, words); };
+  const std::vector<std::string> search = {"search", "--space", "fn.yaml",    "--budget", "1trials",
+                                           "-j",     "1",       "--progress", "none"};
+  expect_one_line(in_it(search), 2,
+                  "--storage: '" + folder.path().string() + "/caf\\xe9/detol.db'");
+  expect_one_line(in_it({"ask", "q", "--param", "x=float(0,1)", "--metric", "loss:minimize"}), 2,
+                  "caf\\xe9/detol.db' is not UTF-8");
+  expect_one_line(in_it({"new", "table", "--data", "t.csv"}), 2, "caf\\xe9/t.csv' is not UTF-8");
+  expect_one_line(in_it({"validate", "--space", "mlp_table", "--data", "t.csv"}), 3,
+                  "caf\\xe9/t.csv' is not UTF-8");
+  expect_one_line(in_it({"validate", "--space", "mlp_table", "--data", "\xe9.csv"}), 2,
+                  "not UTF-8: '\\xe9.csv'");
+  expect_one_line(in_it({"tune", "--storage", storage, "--metric", "loss:minimize", "--param",
+                         "x=float(0,1)", "--budget", "1trials", "--", "./p.sh"}),
+                  3, "caf\\xe9/' is not UTF-8");
+  auto elsewhere = search;
+  elsewhere.insert(elsewhere.end(), {"--storage", storage});
+  EXPECT_EQ(in_it(elsewhere).code, 0) << "the space file's own path is no part of the study";
+}
+
 TEST(Refusal, WithoutAStudyNothingIsShown) {
   const TinyStudy study;
   for (const auto& words : std::vector<std::vector<std::string>>{

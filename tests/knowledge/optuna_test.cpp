@@ -5,6 +5,9 @@
 #include <cmath>
 #include <fstream>
 
+#include <sqlite3.h>
+
+#include "knowledge/storage/sqlite.h"
 #include "tests/knowledge/support.h"
 
 namespace detol {
@@ -124,6 +127,27 @@ TEST(Optuna, RefusesOtherDirectionsAndOtherDatabases) {
   EXPECT_EQ(read_optuna(source_of(ours.path)).error().code, ErrorCode::kInput);
   std::ofstream(folder / "text.db") << "SQLite format 3";
   EXPECT_EQ(read_optuna(source_of(folder / "text.db")).error().code, ErrorCode::kInput);
+}
+
+TEST(Optuna, ADistributionIsNotNestedDeeperThanTheStack) {
+  const Folder folder;
+  const auto path = folder / "optuna.db";
+  must(write_optuna(path, std::vector{three_trials("s")}));
+  const std::string bomb(200'000, '[');
+  const std::string end(200'000, ']');
+  for (const std::string& text :
+       {bomb, bomb + end, R"({"name": "FloatDistribution", "attributes": )" + bomb + end + "}",
+        R"({"name": "CategoricalDistribution", "attributes": {"choices": [)" + bomb + end +
+            "]}}"}) {
+    {
+      const auto database = must(sqlite::open(path.string(), SQLITE_OPEN_READWRITE));
+      const std::string change = "UPDATE trial_params SET distribution_json = '" + text + "'";
+      must(sqlite::run(database.get(), change.c_str()));
+    }
+    const auto refused = read_optuna(source_of(path));
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("cannot be read"), std::string::npos);
+  }
 }
 
 TEST(TrialHistories, HaveWhatTheEventsSay) {

@@ -78,6 +78,21 @@ TEST(Checkpoint, NoNumberIsTooOddForIt) {
   expect_equal(*newest_checkpoint(folder.path(), 2).value(), odd);
 }
 
+TEST(Checkpoint, AHeaderNestedDeeperThanTheStackIsDamaged) {
+  const auto number = [](std::uint64_t value) {
+    return std::string(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  for (const std::string header :
+       {std::string(200'000, '['), std::string(200'000, '[') + std::string(200'000, ']')}) {
+    std::string bytes = "DETOLCK1" + number(header.size()) + header;
+    bytes += number(hash64(bytes));
+    const auto read = from_bytes(bytes);
+    ASSERT_FALSE(read);
+    EXPECT_NE(read.error().reason.find("its header is nested more than 64 deep"), std::string::npos)
+        << read.error().reason;
+  }
+}
+
 TEST(Checkpoint, AFolderWithoutAnyOrNoFolderHasNone) {
   const TempFolder folder;
   EXPECT_FALSE(newest_checkpoint(folder.path(), 2).value());

@@ -115,6 +115,17 @@ TEST_F(PreprocessingFile, LosesWhatAKilledWriterLeftBesideIt) {
   expect_equal(read_preprocessing(path()).value(), of_table());
 }
 
+TEST_F(PreprocessingFile, ThatIsNestedDeeperThanTheStackIsRefused) {
+  const std::string bomb = std::string(200'000, '[') + std::string(200'000, ']');
+  for (const std::string& text : {bomb, std::string(200'000, '['),
+                                  R"({"detol": "preprocessing 1", "table": )" + bomb + "}"}) {
+    std::ofstream(path()) << text;
+    const auto found = read_preprocessing(path());
+    ASSERT_FALSE(found);
+    EXPECT_NE(found.error().message.find("not a file that detol wrote"), std::string::npos);
+  }
+}
+
 TEST_F(PreprocessingFile, ThatIsDamagedIsRefusedInOneLineWithItsPath) {
   ASSERT_TRUE(write_preprocessing(path(), of_table()));
   const nlohmann::json good = json();

@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::int64_t kTarBlock = 512;
 constexpr std::size_t kBlock = std::size_t{1} << 16;
-constexpr int kMostUnpacked = 100;  // times the bytes that were read
+constexpr std::size_t kPackedBlock = std::size_t{1} << 14;  // becomes 16 MB at most
+constexpr int kMostUnpacked = 100;                          // times the bytes that were read
 constexpr std::int64_t kUnpackedAnyway = std::int64_t{64} << 20;
 
 // Returns whether a name leads out of the archive's folder; true also for harmless names such as
@@ -33,15 +34,15 @@ bool climbs_out(const std::filesystem::path& name) {
 // Packed: the bytes of a file, as libarchive asks for them.
 struct ArchiveReader::Packed {
   Descriptor file;
-  std::array<char, kBlock> block;
+  std::array<char, kPackedBlock> block = {};
+  bool unpacks_too_much = false;
 
   // Called for the next bytes: looks at what those before have become.
   static la_ssize_t read(archive* reader, void* packed, const void** bytes) {
     auto& from = *static_cast<Packed*>(packed);
     const std::int64_t unpacked = archive_filter_bytes(reader, 0);
     if (unpacked > kUnpackedAnyway + kMostUnpacked * archive_filter_bytes(reader, -1)) {
-      archive_set_error(reader, EFBIG, "it unpacks to more than %d times its bytes",
-                        int{kMostUnpacked});
+      from.unpacks_too_much = true;  // libarchive has a message of its own where it skips
       return ARCHIVE_FATAL;
     }
     ssize_t count = 0;
@@ -75,7 +76,7 @@ Result<ArchiveReader> ArchiveReader::open(const std::filesystem::path& path, Arc
   } else {
     archive_read_support_format_zip_seekable(reader.get());
   }
-  auto packed = std::make_unique<Packed>(std::move(file));
+  auto packed = std::unique_ptr<Packed>(new Packed{.file = std::move(file)});
   ArchiveReader made(path, kind, std::move(packed), std::move(reader));
   archive* const raw = made.reader_.get();
   const int opened =
@@ -140,6 +141,9 @@ tl::unexpected<Error> ArchiveReader::error(std::string_view what, std::string_vi
 }
 
 tl::unexpected<Error> ArchiveReader::damaged() const {
+  if (packed_->unpacks_too_much)
+    return error(fmt::format("it unpacks to more than {} times its bytes", kMostUnpacked),
+                 "pack it again without what fills it");
   const char* why = archive_error_string(reader_.get());
   return error(why == nullptr ? "the archive is damaged" : printable_excerpt(why), kGetAgain);
 }
