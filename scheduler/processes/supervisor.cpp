@@ -23,6 +23,7 @@
 #include "core/log.h"
 #include "core/suspension.h"
 #include "scheduler/processes/child.h"
+#include "scheduler/processes/guardian.h"
 #include "scheduler/processes/process_tree.h"
 #include "scheduler/processes/run_folder.h"
 #include "scheduler/processes/signals.h"
@@ -54,6 +55,7 @@ class Supervisor {
     pipe_before_ = ::signal(SIGPIPE, SIG_IGN);  // `detol search 2>&1 | head` shall continue
     signal_fd_ = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     (void)share_clock(suspension_file_in(folder_));
+    launch_.environment.push_back(guardian_.mark());
   }
 
   ~Supervisor() {
@@ -128,7 +130,8 @@ class Supervisor {
       send_packet(socket_, supervisor::Event{supervisor::Event::kStarted, number, worker.start, 0});
     master_ =
         spawn({"detol", "__master", folder_, std::to_string(ends[1]), std::to_string(::getpid())},
-              {}, {ends[1], redirect_ ? redirect_->before() : -1});
+              {.launcher = {}, .environment = {guardian_.mark()}},
+              {ends[1], redirect_ ? redirect_->before() : -1});
     ::close(ends[1]);
     if (master_ < 0) result_ = kExitInternal;
     speaks_by_s_ = system_clock().now_s() + patience(kBeginS);
@@ -285,6 +288,7 @@ class Supervisor {
     int start = 0;
   };
 
+  const Guardian guardian_;
   std::string folder_;
   GroupLaunch launch_;
   std::optional<StderrRedirect> redirect_;  // while a live view is on the terminal

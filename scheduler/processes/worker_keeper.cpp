@@ -16,6 +16,7 @@
 #include "core/log.h"
 #include "core/suspension.h"
 #include "scheduler/processes/child.h"
+#include "scheduler/processes/guardian.h"
 #include "scheduler/processes/process_tree.h"
 #include "scheduler/processes/run_folder.h"
 #include "scheduler/processes/signals.h"
@@ -38,6 +39,7 @@ class WorkerKeeper {
     ::sigprocmask(SIG_BLOCK, &signals, &before_);
     signal_fd_ = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     (void)share_clock(suspension_file_in(kept_.folder));
+    kept_.launch.environment.push_back(guardian_.mark());
   }
 
   ~WorkerKeeper() {
@@ -155,7 +157,8 @@ class WorkerKeeper {
     worker.next_start_s = now_s + delay_s;
   }
 
-  const KeptWorkers kept_;
+  const Guardian guardian_;
+  KeptWorkers kept_;
   std::vector<Worker> workers_;
   sigset_t before_;
   int signal_fd_ = -1;

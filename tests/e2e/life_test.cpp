@@ -90,9 +90,10 @@ bool is_there(pid_t pid) {
 // What `pkill -9 detol` does, and worse: every process of detol is killed, the reapers, too.
 TEST(Orphans, OfAProgramDieWithEverythingThatIsDetol) {
   const TempFolder folder;
-  const Words program = {"sh", "-c",
-                         "sleep 1000 & echo $! > child; echo $$ > shell; "
-                         "echo '{\"loss\": 1}' >> $DETOL_REPORT; touch ready; wait"};
+  const Words program = {
+      "sh", "-c",
+      "sleep 1000 & echo $! > child; setsid sleep 1000 & echo $! > other; echo $$ > shell; "
+      "echo '{\"loss\": 1}' >> $DETOL_REPORT; touch ready; wait"};
   Program search(folder.path(), tune_of({"-j", "1", "--budget", "2trials"}, program));
   while (!std::filesystem::exists(folder.path() / "ready")) ASSERT_FALSE(search.ends_within(0.05));
   std::vector<pid_t> victims;
@@ -102,7 +103,7 @@ TEST(Orphans, OfAProgramDieWithEverythingThatIsDetol) {
   search.signal(SIGKILL);
   for (const pid_t pid : victims) ::kill(pid, SIGKILL);
   search.wait();
-  for (const char* name : {"child", "shell"}) {
+  for (const char* name : {"child", "other", "shell"}) {
     const pid_t pid = std::stoi(text_of(folder.path() / name));
     for (int i = 0; i < 10'000 && is_there(pid); ++i) ::usleep(1000);
     EXPECT_FALSE(is_there(pid)) << name;
@@ -127,7 +128,8 @@ TEST(Suspended, StandsStillUntilItIsContinued) {
                   "kill -TSTP $search\n"
                   "until grep -q '^State:.T' /proc/$search/status; do sleep 0.02; done\n"
                   "wc -l < ran > counts; sleep 0.5; wc -l < ran >> counts\n"
-                  "kill -CONT $search; wait $search; echo $? > code\n");
+                  "kill -CONT $search; while kill -0 $search; do sleep 0.02; done 2> /dev/null\n"
+                  "wait $search; echo $? > code\n");
   const std::string started = "cd " + folder.path().string() + " && bash shell.sh";
   ASSERT_EQ(std::system(started.c_str()), 0);
   std::istringstream counts(text_of(folder.path() / "counts"));

@@ -191,7 +191,7 @@ TEST(Retry, ANewEpochClearsTheCrashesBeforeIt) {
 TEST(Retry, ATrialThatIsAlwaysLostFailsInTheEnd) {
   FakeStudy study;
   study.pool.mishap = [](const message::Train& train, int) {
-    return train.trial == 1 ? Mishap::kKilled : Mishap::kNone;
+    return train.trial == 1 ? Mishap::kCutOff : Mishap::kNone;
   };
   ASSERT_TRUE(study.run());
   EXPECT_EQ(study.trial(1).failure, Cause::kCrashed);

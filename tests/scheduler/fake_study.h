@@ -59,7 +59,8 @@ class MemoryLedger final : public Ledger {
 // The event that happens to a training trial at one of its epochs, instead of a report.
 enum class Mishap {
   kNone,
-  kKilled,     // by a signal from outside
+  kKilled,     // by SIGKILL from outside
+  kCutOff,     // with its machine
   kCrash,      // by a signal of its own
   kOomKilled,  // by the system's OOM killer
   kDiverge,    // the trainer says so
@@ -221,6 +222,8 @@ class FakePool final : public Pool, public TrainingModel {
         return std::nullopt;
       case Mishap::kKilled:
         return Lost{train.trial, train.attempt, {RequeueCause::kLost, "killed"}, true};
+      case Mishap::kCutOff:
+        return lost(RequeueCause::kLost, "no connection");
       case Mishap::kOomKilled:
         return lost(RequeueCause::kOutOfMemory, "killed by the system");
       case Mishap::kCrash:
