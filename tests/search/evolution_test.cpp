@@ -110,6 +110,19 @@ TEST(Evolution, RetiresTheOldestEvenIfItIsTheBest) {
   EXPECT_EQ(parents_of_children(*searcher, 4), std::set<double>{2});
 }
 
+TEST(Evolution, ATrialThatIsToldAgainKeepsItsAge) {
+  const Space space = line_space();
+  const auto searcher =
+      make("evolution", space, 1, {{"population", "3"}, {"sample", "1000"}, {"startup", "2"}});
+  tell_line(*searcher, space, {0.5, 0.4, 0.6});
+  tell_line(*searcher, space, {0.1});  // the oldest, again
+  EXPECT_EQ(parents_of_children(*searcher, 4), std::set<double>{0});
+  const std::vector<std::pair<std::string, Value>> values = {{"x", std::int64_t{3}},
+                                                             {"tag", std::int64_t{3000}}};
+  searcher->tell({3, space.genome(values).value()}, Measured{.values = {0.7}});
+  EXPECT_EQ(parents_of_children(*searcher, 4), std::set<double>{1}) << "the oldest has left";
+}
+
 TEST(Evolution, ATrialThatFailsAfterAllHasNoOffspring) {
   const Space space = line_space();
   const auto searcher = make("evolution", space, 1, {{"sample", "1000"}, {"startup", "3"}});

@@ -120,5 +120,48 @@ TEST(Local, StepsOfNumbersShrinkWhileNothingIsBetter) {
   EXPECT_LT(last, 0.1 * first);
 }
 
+// Tells a trial with this x, which becomes the top.
+void stand_at(Searcher& searcher, const Space& space, double x, TrialId id, double loss) {
+  const std::vector<std::pair<std::string, Value>> values = {{"x", x}};
+  searcher.tell({id, space.genome(values).value()}, Measured{.values = {loss}});
+}
+
+TEST(Local, AStepBeyondTheEndOfARangeIsReflected) {
+  const Space space = SpaceBuilder().add_float("x", 0, 1).build().value();
+  const auto searcher = make(space, {{"startup", "1"}});
+  for (const double end : {1.0, 0.0}) {
+    const TrialId first = end == 1 ? 0 : 10;
+    stand_at(*searcher, space, end, first, -static_cast<double>(first));
+    for (const Trial& trial : searcher->ask(first + 1, 2))
+      EXPECT_GT(std::abs(trial.genome.number("x") - end), 1e-4) << "both neighbours lie inside";
+  }
+}
+
+// Ten failures halve the step five times, six successes double it again.
+TEST(Local, StepsOfNumbersGrowAgainWithEachImprovement) {
+  const Space space = SpaceBuilder().add_float("x", 0, 1).build().value();
+  double small = 0, grown = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const auto searcher =
+        make_searcher(
+            "local", space,
+            {.seed = seed, .objectives = {minimize("loss")}, .options = {{"startup", "1"}}})
+            .value();
+    stand_at(*searcher, space, 0.5, 0, 0);
+    TrialId id = 1;
+    for (; id <= 10; ++id) searcher->tell(searcher->ask(id, 1).at(0), Measured{.values = {1}});
+    double top = 0.5;
+    for (int i = 1; i <= 7; ++i, ++id) {
+      const Trial trial = searcher->ask(id, 1).at(0);
+      const double distance = std::abs(trial.genome.number("x") - top);
+      (i == 1 ? small : grown) = (i == 1 ? small : grown) + (i == 1 || i == 7 ? distance / 20 : 0);
+      searcher->tell(trial, Measured{.values = {-static_cast<double>(i)}});
+      top = trial.genome.number("x");
+    }
+  }
+  EXPECT_LT(small, 0.02);
+  EXPECT_GT(grown, 5 * small);
+}
+
 }  // namespace
 }  // namespace detol

@@ -152,6 +152,25 @@ TEST(Portfolio, EarnsNothingWithFailuresAndRepeats) {
   EXPECT_GT(shares(*portfolio).at("evolution"), before + 0.1);
 }
 
+// A repeat needs no training: what the trial before it cost is no part of the work that others are
+// compared with.
+TEST(Portfolio, CountsTheWorkOfARepeatOnce) {
+  const auto shares_with = [](double work_of_repeats) {
+    const auto portfolio = random_and_evolution();
+    Rng rng(1);
+    const Genome known = kSpace.sample(rng);
+    portfolio->tell({1000, known, "random"}, Measured{.values = {0.5}, .work = 1});
+    for (TrialId id = 0; id < 40; id += 4) {
+      portfolio->tell({id, kSpace.sample(rng), "evolution"}, Measured{.values = {0.5}, .work = 1});
+      portfolio->tell({id + 1, kSpace.sample(rng), "random"}, Measured{.values = {0.4}, .work = 3});
+      portfolio->tell({id + 2, known, "evolution"},
+                      Measured{.values = {0.5}, .work = work_of_repeats});
+    }
+    return shares(*portfolio);
+  };
+  EXPECT_EQ(shares_with(100), shares_with(1));
+}
+
 TEST(Portfolio, ChangesCreditWhenATrialIsToldAgain) {
   const auto portfolio = random_and_evolution();
   tell_by_turns(*portfolio, {"evolution", 0.9}, {"random", 0.1});

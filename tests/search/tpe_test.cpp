@@ -147,6 +147,22 @@ TEST(Tpe, ProposesNearTheGoodTrials) {
   EXPECT_LT(away / 5, 0.15);
 }
 
+// Two good trials: one much better than all others, one hardly better than the bad ones.
+TEST(Tpe, AGoodTrialWeighsAsMuchAsItIsBetter) {
+  int beside_best = 0;
+  for (TrialId next = 1000; next < 1060; ++next) {
+    const auto searcher = make(line(), {{"startup", "2"}, {"gamma", "0.1"}});
+    const auto tell = [&](TrialId id, double x, double loss) {
+      searcher->tell({id, line().at(std::vector<double>{x})}, Measured{.values = {loss}});
+    };
+    tell(0, 0.2, 0);
+    tell(1, 0.8, 0.999);
+    for (TrialId id = 2; id < 20; ++id) tell(id, (static_cast<double>(id) - 1.5) / 18, 1);
+    beside_best += searcher->ask(next, 1).at(0).genome.number("x") < 0.5 ? 1 : 0;
+  }
+  EXPECT_GT(beside_best, 50);
+}
+
 TEST(Tpe, WorkersKeepApart) {
   const auto searcher = told_of_a_valley();
   double low = 1, high = 0;
