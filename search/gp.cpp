@@ -37,6 +37,7 @@
 #include "core/rng.h"
 #include "core/table.h"
 #include "search/gp_arms.h"
+#include "search/gp_candidates.h"
 #include "search/gp_explanation.h"
 #include "search/gp_failures.h"
 #include "search/gp_model.h"
@@ -83,7 +84,8 @@ class Gp final : public Searcher {
         arm_losses_(outputs_.constraints()),
         refits_(kName, options_, rng_.split(hash64("refit"))) {
     const SobolPoints everywhere(space_.size(), rng_.split(hash64("candidates")).next());
-    for (std::size_t i = 0; i < kCandidates; ++i)
+    const std::size_t candidates = affordable_candidates(kCandidates, *features_);
+    for (std::size_t i = 0; i < candidates; ++i)
       candidates_.push_back(space_.at(everywhere.point(i)));
     learn_from(mapped_sources(space_, settings));
     look_at(std::nullopt);
@@ -138,7 +140,8 @@ class Gp final : public Searcher {
     model_.fantasize(fantasies());
     Points at = features_->empty_points();
     at.push_back(features_->of(trial.genome));
-    Explanation explanation = explained(model_, options_.acquisition, at, objectives_);
+    Explanation explanation =
+        explained(model_, options_.acquisition, at, objectives_, improved_by(rng_.split(trial.id)));
     failures_->update();
     if (failures_->is_informed()) {
       explanation.success = failures_->success(at[0]);
@@ -290,7 +293,8 @@ class Gp final : public Searcher {
         .taken = taken_,
         .failures = *failures_,
         .acquisition = arm == kBoundArm ? GpAcquisition::kBound : options_.acquisition,
-        .is_stalled = may_restart() && next.is_stalled};
+        .is_stalled = may_restart() && next.is_stalled,
+        .improved = improved_by(rng)};
     if (arm == kRegionArm) input.side = arms_->region().side;
     TrustRegion restart;
     if (arm == kRestartArm) {
@@ -305,6 +309,10 @@ class Gp final : public Searcher {
     if (arm == kRestartArm)
       return {id, propose_restart(input, pending, rng), arms_->proposer_of(restart)};
     return {id, propose(input, rng), std::string(arm)};
+  }
+
+  std::vector<std::size_t> improved_by(const Rng& rng) const {
+    return objectives_to_improve(objectives_.size(), rng.split(hash64("objectives")));
   }
 
   Genome propose_restart(const ProposalInput& input, std::span<const Pending> pending, Rng rng) {

@@ -10,6 +10,8 @@ namespace detol::inline search {
 namespace {
 
 constexpr std::size_t kIncumbents = 5;
+constexpr std::size_t kOrdinaryColumns = 512;  // of features
+constexpr std::size_t kFewestCandidates = 16;
 constexpr double kRedrawn = 20;  // choices of a candidate of the region, on average at most
 
 // Returns the front of the observations with the least violation.
@@ -51,6 +53,12 @@ std::vector<std::size_t> open_choices(const Space& space, const Genome& genome) 
 
 }  // namespace
 
+std::size_t affordable_candidates(std::size_t count, const Features& features) {
+  const std::size_t columns = features.number_columns() + features.category_columns();
+  if (columns <= kOrdinaryColumns) return count;
+  return std::max(std::min(count, kFewestCandidates), count * kOrdinaryColumns / columns);
+}
+
 GpRegion region_of(const ProposalInput& input, Rng& rng) {
   GpRegion region{.centre = input.restart ? input.restart->centre : incumbents(input, rng).front(),
                   .low = std::vector<double>(input.space.size(), 0),
@@ -75,7 +83,8 @@ GpRegion region_of(const ProposalInput& input, Rng& rng) {
 
 std::vector<Genome> candidates_in(const GpRegion& region, const ProposalInput& input, Rng& rng) {
   const std::size_t n = input.model.output(0).rows();
-  const std::size_t count = std::clamp<std::size_t>(40'000'000 / (n * n + 1), 64, 500);
+  const std::size_t count = affordable_candidates(
+      std::clamp<std::size_t>(40'000'000 / (n * n + 1), 64, 500), input.features);
   const Genome& centre = input.genomes[region.centre];
   std::vector<std::size_t> open = open_choices(input.space, centre);
   if (input.restart)
@@ -101,8 +110,11 @@ std::vector<Genome> candidates_in(const GpRegion& region, const ProposalInput& i
 
 std::vector<Genome> candidates_near_best(const ProposalInput& input, Rng& rng) {
   const std::size_t n = input.model.output(0).rows();
-  const std::size_t each = std::clamp<std::size_t>(20'000'000 / (n * n + 1) / kIncumbents, 8, 60);
+  const std::size_t affordable =
+      std::clamp<std::size_t>(20'000'000 / (n * n + 1) / kIncumbents, 8, 60);
   const std::vector<std::size_t> parents = incumbents(input, rng);
+  const std::size_t each =
+      affordable_candidates(kIncumbents * affordable, input.features) / kIncumbents;
   std::vector<Genome> locals;
   for (std::size_t parent : parents) {
     for (std::size_t i = 0; i < each; ++i) {

@@ -11,6 +11,11 @@
 
 namespace detol::inline search {
 
+// Returns how many of `count` candidates an ask looks at: all, unless the space has more than 512
+// columns of features; then so many that their features are as many as those of `count` would be
+// with 512, but 16 at least. A thousand switches with a number each have 4,000 columns.
+std::size_t affordable_candidates(std::size_t count, const Features& features);
+
 // GpRegion: a trust region, a box around an observation in the positions of the space's domains;
 // choices that are no numbers have all of [0, 1].
 struct GpRegion {

@@ -8,9 +8,10 @@ namespace detol::inline search {
 namespace {
 
 constexpr std::size_t kMostClimbs = 5;
-constexpr int kClimb = 30;                // evaluations of a climb
-constexpr double kClimbWork = 60e6;       // multiply-adds of all climbs of an ask, about
-constexpr std::size_t kClimbsNearby = 3;  // with the observations near their start alone
+constexpr int kClimb = 30;                    // evaluations of a climb
+constexpr double kClimbWork = 60e6;           // multiply-adds of all climbs of an ask, about
+constexpr std::size_t kManyCandidates = 512;  // changes of choices, where features are many
+constexpr std::size_t kClimbsNearby = 3;      // with the observations near their start alone
 
 // Returns all other values of a choice with few, or the two next to it in a long order.
 std::vector<double> steps_of(const Domain& domain, double code) {
@@ -37,8 +38,10 @@ std::vector<double> steps_of(const Domain& domain, double code) {
 std::size_t GpClimber::affordable() const {
   if (neighbourhoods_.are_used()) return kClimbsNearby;
   const double n = static_cast<double>(in_.model.output(0).rows());
-  return static_cast<std::size_t>(
+  const auto climbs = static_cast<std::size_t>(
       std::clamp(kClimbWork / (kClimb * n * n), 2.0, static_cast<double>(kMostClimbs)));
+  const std::size_t fewer = affordable_candidates(kManyCandidates, in_.features);
+  return std::max<std::size_t>(1, climbs * fewer / kManyCandidates);
 }
 
 Scored GpClimber::operator()(Scored start) {
@@ -125,14 +128,27 @@ double GpClimber::value_at(const Genome& genome, std::span<const std::size_t> do
   return sum;
 }
 
+// Returns the discrete choices that count; some of them, drawn at random, where all are too many.
+std::vector<std::size_t> GpClimber::choices_to_step(const Genome& genome) {
+  std::vector<std::size_t> choices;
+  const std::vector<bool> counts = in_.space.expressed(genome);
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (!counts[i] || in_.space.domains()[i].cardinality() > 1e6) continue;
+    if (in_.restart && in_.restart->branches.decides(i)) continue;
+    choices.push_back(i);
+  }
+  const std::size_t most = affordable_candidates(kManyCandidates, in_.features);
+  if (most == kManyCandidates || choices.size() <= most) return choices;
+  rng_.shuffle(std::span(choices));
+  choices.resize(most);
+  return choices;
+}
+
 // Returns the best genome that differs in one discrete choice.
 Scored GpClimber::step_choices(const Scored& at) {
   std::vector<Genome> neighbours;
-  const std::vector<bool> counts = in_.space.expressed(at.genome);
-  for (std::size_t i = 0; i < counts.size(); ++i) {
+  for (const std::size_t i : choices_to_step(at.genome)) {
     const Domain& domain = in_.space.domains()[i];
-    if (!counts[i] || domain.cardinality() > 1e6) continue;
-    if (in_.restart && in_.restart->branches.decides(i)) continue;
     for (double code : steps_of(domain, at.genome.codes()[i])) {
       std::vector<double> codes(at.genome.codes().begin(), at.genome.codes().end());
       codes[i] = code;

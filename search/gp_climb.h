@@ -23,7 +23,8 @@ class GpClimber {
             const GpRegion* region, Rng& rng)
       : in_(input), scorer_(scorer), neighbourhoods_(neighbourhoods), region_(region), rng_(rng) {}
 
-  // Returns how many climbs an ask can afford in some milliseconds: 2 to 5.
+  // Returns how many climbs an ask can afford in some milliseconds: 2 to 5, fewer in a space of
+  // thousands of columns.
   std::size_t affordable() const;
 
   // Returns a genome that is no worse than `start`, whose value counts its chance of success, after
@@ -32,6 +33,7 @@ class GpClimber {
 
  private:
   Scored climb_numbers(const Scored& start);
+  std::vector<std::size_t> choices_to_step(const Genome& genome);
   Scored step_choices(const Scored& at);
   std::vector<Scored> with_chances(std::vector<Genome> genomes) const;
   double value_at(const Genome& genome, std::span<const std::size_t> domains,

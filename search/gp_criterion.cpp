@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "surrogate/acquisition.h"
 
@@ -14,27 +15,32 @@ constexpr double kBeta = 2;  // deviations below the mean of the confidence boun
 // front that is all at one end of an objective would otherwise never grow to the other.
 constexpr double kBeyond = 1;
 
+constexpr std::size_t kMostImproved = 5;  // objectives of which all are improved at once
+constexpr std::size_t kDrawn = 3;         // of more
+
 constexpr double kLeastVariance = 1e-12;  // share of the prior variance
 
 // Returns nullopt if no observation keeps the constraints.
-std::optional<HypervolumeImprovement> front_of_model(const GpModel& model) {
+std::optional<HypervolumeImprovement> front_of_model(const GpModel& model,
+                                                     std::span<const std::size_t> improved) {
   const Observed& observed = model.observed();
   std::vector<Losses> points;
   for (std::size_t j = 0; j < observed.size(); ++j) {
     if (observed.violation(j) > 0) continue;
     Losses& point = points.emplace_back();
-    for (std::size_t i = 0; i < observed.objectives; ++i)
+    for (const std::size_t i : improved)
       point.push_back(model.fits()[i].transform(observed.outcomes[i][j]));
   }
   if (points.empty()) return std::nullopt;
   const std::vector<Losses> front = front_of(points);
   Losses reference = reference_point(points);
-  for (std::size_t i = 0; i < reference.size(); ++i) {
-    double worst = front.front()[i];
-    for (const Losses& point : front) worst = std::max(worst, point[i]);
-    reference[i] = std::max(reference[i], worst + kBeyond);
+  for (std::size_t k = 0; k < reference.size(); ++k) {
+    double worst = front.front()[k];
+    for (const Losses& point : front) worst = std::max(worst, point[k]);
+    reference[k] = std::max(reference[k], worst + kBeyond);
     const auto& given = observed.bounds.references;
-    if (i < given.size() && given[i]) reference[i] = model.fits()[i].transform(*given[i]);
+    const std::size_t i = improved[k];
+    if (i < given.size() && given[i]) reference[k] = model.fits()[i].transform(*given[i]);
   }
   return HypervolumeImprovement(front, std::move(reference));
 }
@@ -50,10 +56,21 @@ std::optional<GpAcquisition> acquisition_from(std::string_view word) {
   return std::nullopt;
 }
 
+std::vector<std::size_t> objectives_to_improve(std::size_t objectives, Rng rng) {
+  std::vector<std::size_t> improved(objectives);
+  std::iota(improved.begin(), improved.end(), 0);
+  if (objectives <= kMostImproved) return improved;
+  rng.shuffle(std::span(improved));
+  improved.resize(kDrawn);
+  std::ranges::sort(improved);
+  return improved;
+}
+
 GpCriterion::GpCriterion(const GpModel& model, GpAcquisition acquisition,
-                         std::optional<double> reference)
+                         std::optional<double> reference, std::vector<std::size_t> improved)
     : acquisition_(acquisition),
       objectives_(model.observed().objectives),
+      improved_(std::move(improved)),
       first_constraint_(model.observed().first_constraint()) {
   for (std::size_t i = 0; i < model.observed().outcomes.size(); ++i)
     least_variance_.push_back(kLeastVariance * model.output(i).kernel().variance());
@@ -61,7 +78,11 @@ GpCriterion::GpCriterion(const GpModel& model, GpAcquisition acquisition,
     bounds_.push_back(model.bound(i));
   reference_ = reference ? reference : model.least_smoothed(0);
   if (objectives_ == 1) return;
-  front_ = front_of_model(model);
+  if (improved_.empty()) {
+    improved_.resize(objectives_);
+    std::iota(improved_.begin(), improved_.end(), 0);
+  }
+  front_ = front_of_model(model, improved_);
   if (!front_) reference_.reset();
 }
 
@@ -86,10 +107,14 @@ std::optional<double> GpCriterion::feasibility(std::span<const Prediction> at) c
 
 void GpCriterion::add_improvement(std::span<const Prediction> at, Value& value) const {
   if (front_ && acquisition_ != GpAcquisition::kBound) {
-    const auto improvement = front_->log_expected(at.first(objectives_));
+    std::vector<Prediction> of_improved;
+    for (const std::size_t i : improved_) of_improved.push_back(at[i]);
+    const auto improvement = front_->log_expected(of_improved);
     value.value = improvement.value;
-    std::ranges::copy(improvement.by_mean, value.by_mean.begin());
-    std::ranges::copy(improvement.by_variance, value.by_variance.begin());
+    for (std::size_t k = 0; k < improved_.size(); ++k) {
+      value.by_mean[improved_[k]] = improvement.by_mean[k];
+      value.by_variance[improved_[k]] = improvement.by_variance[k];
+    }
     return;
   }
   const AcquisitionValue acquired = acquisition_ == GpAcquisition::kBound

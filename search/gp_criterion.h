@@ -24,6 +24,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/rng.h"
 #include "search/gp_model.h"
 #include "surrogate/hypervolume_improvement.h"
 
@@ -34,13 +35,20 @@ enum class GpAcquisition { kAuto, kImprovement, kPerWork, kBound, kThompson };
 // Reads "auto", "ei", "ei_per_work", "ucb" or "thompson"; nullopt for another word.
 std::optional<GpAcquisition> acquisition_from(std::string_view word);
 
+// Returns the objectives whose front a proposal extends: all, or where there are more than five
+// three that are drawn at random. A front of ten objectives holds nearly all observations, and the
+// region beside it needs thousands of boxes, which cost seconds; what no other dominates in three
+// objectives is on the front of all, and every objective has its turn.
+std::vector<std::size_t> objectives_to_improve(std::size_t objectives, Rng rng);
+
 class GpCriterion {
  public:
-  // Improvement is on `reference`, in units of the transformed outcomes: least_smoothed() if it is
-  // not given. REQUIRES: model.fantasize() was called since the last
-  // append() (its processes are up to date).
+  // Of several objectives those of `improved` count; none: all. Improvement is on `reference`, in
+  // units of the transformed outcomes: least_smoothed() if it is not given. REQUIRES:
+  // model.fantasize() was called since the last append() (its processes are up to date).
   GpCriterion(const GpModel& model, GpAcquisition acquisition,
-              std::optional<double> reference = std::nullopt);
+              std::optional<double> reference = std::nullopt,
+              std::vector<std::size_t> improved = {});
 
   // `at` has one prediction per output of the model.
   struct Value {
@@ -60,6 +68,7 @@ class GpCriterion {
 
   GpAcquisition acquisition_;
   std::size_t objectives_;
+  std::vector<std::size_t> improved_;   // objectives
   std::vector<double> least_variance_;  // of each output, so that logarithms stay finite
   std::size_t first_constraint_;
   std::vector<double> bounds_;                   // of the constraints

@@ -19,7 +19,7 @@ Explanation::Predicted in_units(const Prediction& at, const OutcomeTransform& tr
 }  // namespace
 
 Explanation explained(const GpModel& model, GpAcquisition acquisition, const Points& at,
-                      std::span<const Objective> objectives) {
+                      std::span<const Objective> objectives, std::vector<std::size_t> improved) {
   Explanation explanation{.model = "gp"};
   std::vector<Prediction> predictions;
   for (std::size_t i = 0; i < model.observed().outcomes.size(); ++i)
@@ -28,7 +28,7 @@ Explanation explained(const GpModel& model, GpAcquisition acquisition, const Poi
     explanation.predictions.push_back(
         in_units(predictions[i], model.fits()[i].transform, objectives[i]));
   }
-  const GpCriterion criterion(model, acquisition);
+  const GpCriterion criterion(model, acquisition, std::nullopt, std::move(improved));
   explanation.acquisition = criterion(predictions).value;
   explanation.feasibility = criterion.feasibility(predictions);
   return explanation;

@@ -11,8 +11,10 @@
 
 namespace detol::inline search {
 
-// `at` is one point. REQUIRES: model.fantasize() was called since the last append().
+// `at` is one point; `improved`: objectives_to_improve() of its proposal. REQUIRES:
+// model.fantasize() was called since the last append().
 Explanation explained(const GpModel& model, GpAcquisition acquisition, const Points& at,
-                      std::span<const Objective> objectives);
+                      std::span<const Objective> objectives,
+                      std::vector<std::size_t> improved = {});
 
 }  // namespace detol::inline search

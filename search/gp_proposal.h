@@ -39,7 +39,8 @@ struct ProposalInput {
   double side = 0;  // of the trust region to which proposals are limited; 0: there is none
 
   std::optional<GpRestart> restart = std::nullopt;  // the region is this one's
-  bool is_stalled = false;  // proposals outside of a region must improve by a margin
+  bool is_stalled = false;                 // proposals outside of a region must improve by a margin
+  std::vector<std::size_t> improved = {};  // objectives_to_improve(); none: all
 };
 
 Genome propose(const ProposalInput& input, Rng rng);

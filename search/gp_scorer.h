@@ -24,7 +24,8 @@ std::optional<double> reference_of(const ProposalInput& input);
 class GpScorer {
  public:
   explicit GpScorer(const ProposalInput& input)
-      : in_(input), criterion_(input.model, input.acquisition, reference_of(input)) {}
+      : in_(input),
+        criterion_(input.model, input.acquisition, reference_of(input), input.improved) {}
 
   std::size_t outputs() const { return in_.model.fits().size(); }
   const GpCriterion& criterion() const { return criterion_; }

@@ -1,6 +1,7 @@
 #include "search/gp_climb.h"
 
 #include <algorithm>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -79,6 +80,25 @@ TEST(GpRegion, IsAsWideAsItsSideAroundTheBestAndHasAllItsCandidates) {
       EXPECT_LE(candidate.number(name), region.high[i] + 1e-12);
     }
   }
+}
+
+Space switches_with_numbers(int count) {
+  SpaceBuilder builder;
+  for (int i = 0; i < count; ++i) {
+    const std::string on = "o" + std::to_string(i);
+    builder.add_bool(on).add_float("x" + std::to_string(i), 0, 1, {.when = {on, {Value(true)}}});
+  }
+  return builder.build().value();
+}
+
+TEST(GpCandidates, AreFewerWhereThousandsOfColumnsMakeEachExpensive) {
+  const Features ordinary(switches_with_numbers(128));  // 512 columns
+  EXPECT_EQ(affordable_candidates(1000, ordinary), 1000u);
+  EXPECT_EQ(affordable_candidates(60, ordinary), 60u);
+  const Features many(switches_with_numbers(512));  // 2,048
+  EXPECT_EQ(affordable_candidates(1000, many), 250u);
+  EXPECT_EQ(affordable_candidates(40, many), 16u);
+  EXPECT_EQ(affordable_candidates(5, many), 5u);
 }
 
 }  // namespace

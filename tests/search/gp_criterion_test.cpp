@@ -166,5 +166,41 @@ TEST(GpCriterion, CountsNothingBeyondTheReferences) {
   EXPECT_GT(below(inside).value, -10);
 }
 
+TEST(ObjectivesToImprove, AreAllUpToFiveAndThreeOfMoreInTurn) {
+  EXPECT_EQ(objectives_to_improve(2, Rng(1)), (std::vector<std::size_t>{0, 1}));
+  EXPECT_EQ(objectives_to_improve(5, Rng(1)), (std::vector<std::size_t>{0, 1, 2, 3, 4}));
+  std::vector<int> turns(10);
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    const std::vector<std::size_t> drawn = objectives_to_improve(10, Rng(1).split(i));
+    EXPECT_EQ(drawn, objectives_to_improve(10, Rng(1).split(i)));
+    ASSERT_EQ(drawn.size(), 3u);
+    EXPECT_TRUE(drawn[0] < drawn[1] && drawn[1] < drawn[2]);
+    for (const std::size_t objective : drawn) ++turns[objective];
+  }
+  for (const int count : turns) EXPECT_NEAR(count, 60, 25);
+}
+
+// Observations of seven objectives, all of them on the front.
+TEST(GpCriterion, OfSomeObjectivesImprovesTheirFrontAlone) {
+  const auto features = std::make_shared<const Features>(line());
+  GpModel model(features, 7, 7, features->empty_points());
+  Rng rng(5);
+  for (int i = 0; i < 8; ++i) {
+    std::vector<double> outcomes;
+    for (int j = 0; j < 7; ++j) outcomes.push_back(rng.normal());
+    model.append(features->of(line().sample(rng)), outcomes);
+  }
+  refit(model);
+  model.fantasize({});
+  const GpCriterion some(model, GpAcquisition::kImprovement, std::nullopt, {1, 4, 6});
+  At at(7, {.mean = 0.1, .variance = 0.5});
+  expect_derivatives_of_finite_differences(some, at);
+  const GpCriterion::Value value = some(at);
+  for (const std::size_t i : {0u, 2u, 3u, 5u}) EXPECT_EQ(value.by_mean[i], 0);
+  for (const std::size_t i : {1u, 4u, 6u}) EXPECT_LT(value.by_mean[i], 0);
+  at[0].mean = -100;
+  EXPECT_EQ(some(at).value, value.value);
+}
+
 }  // namespace
 }  // namespace detol
