@@ -59,7 +59,8 @@ std::vector<Cell> answers(const Model& model, const Names& names, std::span<cons
       for (const float logit : outputs) values.push_back(sigmoid(double{logit}));
       break;
     case TaskKind::kRegression:
-      values.assign(outputs.begin(), outputs.end());
+      for (std::size_t k = 0; k < outputs.size(); ++k)
+        values.push_back(double{outputs[k]} + model.offsets.of_target(k));
       if (values.size() == 1) return {values[0]};
       return {text_of(names.object(values))};
   }
@@ -139,6 +140,7 @@ Predictor::Predictor(Model model, std::string backend)
   preprocessing_.mean = model_.mean;
   preprocessing_.deviation = model_.deviation;
   preprocessing_.table = model_.table;
+  preprocessing_.offsets = model_.offsets;
   preprocessing_.pictures = model_.pictures;
   preprocessing_.class_names = model_.class_names;
 }

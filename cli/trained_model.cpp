@@ -153,6 +153,7 @@ Result<Model> exported_model(const OpenStudy& study, const StudyData& shared,
               .task = made.task.kind,
               .reads_pixels = made.has_bytes,
               .table = made.table,
+              .offsets = made.offsets,
               .pictures = made.pictures,
               .shares = std::move(network.shares)};
   if (shared.data && shared.data->info.test > 0) {

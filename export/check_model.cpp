@@ -58,6 +58,22 @@ Result<void> check_preparation(const Model& model) {
                                              channels, size, size, to_text(input)));
 }
 
+// Checks that there is an offset of every column or channel and of every target, or of none.
+Result<void> check_offsets(const Model& model) {
+  const auto& [inputs, targets] = model.offsets;
+  const std::size_t columns = model.table ? model.table->columns.size() : model.mean.size();
+  const bool may_have_targets = model.task == TaskKind::kRegression;
+  const auto is_finite = [](double offset) { return std::isfinite(offset); };
+  const bool fit = (inputs.empty() || (inputs.size() == columns && !model.reads_pixels)) &&
+                   (targets.empty() ||
+                    (may_have_targets && std::cmp_equal(targets.size(), outputs_of(model)))) &&
+                   std::ranges::all_of(inputs, is_finite) &&
+                   std::ranges::all_of(targets, is_finite);
+  if (fit) return {};
+  return fail(ErrorCode::kInput, fmt::format("{} and {} offsets do not belong to its data",
+                                             inputs.size(), targets.size()));
+}
+
 bool joins_members(const Network& network, std::size_t members) {
   const Node& last = network.output();
   const auto shape_of = [&](NodeId member) { return network.nodes()[member].shape; };
@@ -111,6 +127,7 @@ Result<void> check_weights(const Model& model) {
 Result<void> check_model(const Model& model, bool needs_weights) {
   if (needs_weights || !model.weights.empty()) DETOL_TRY(check_weights(model));
   DETOL_TRY(check_preparation(model));
+  DETOL_TRY(check_offsets(model));
   DETOL_TRY(check_shares(model));
   DETOL_TRY(check_classes(model));
   DETOL_TRY(check_threshold(model));

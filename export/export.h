@@ -44,8 +44,10 @@ namespace detol::inline exporting {
 struct CheckLogits {
   std::string images;                 // a description of them: "the first 64 test images"
   std::int64_t count = 0;             // the number of images
-  std::vector<float> pixels;          // count x C x H x W, in [0, 1], or as they are in a table
-  std::vector<float> logits;          // count x outputs; of a regression in the units of the data
+  std::vector<float> pixels;          // count x C x H x W, in [0, 1], or as they are in a table,
+                                      // less its offsets
+  std::vector<float> logits;          // count x outputs; of a regression in the units of the data,
+                                      // less the offsets of its targets
   std::vector<float> mean = {};       // of a regression's targets, per output; else empty
   std::vector<float> deviation = {};  // likewise; both set the tolerance of logits
   std::vector<float> cells = {};      // of a table: count x columns, of which `pixels` are made
@@ -64,7 +66,8 @@ struct Model {
   TaskKind task = TaskKind::kClassification;
   bool reads_pixels = true;  // bytes / 255; else numbers as they are in the data
   std::shared_ptr<const TableEncoder> table = nullptr;  // of a table's cells; else null
-  std::optional<PictureForm> pictures = {};             // of data that are picture files
+  Offsets offsets = {};  // of the data: all else is of inputs and predictions less them
+  std::optional<PictureForm> pictures = {};  // of data that are picture files
   // Of an ensemble, whose network gives the outputs of all members (trainer/ensemble.h): the share
   // of each. Empty: the network's outputs are the model's.
   std::vector<float> shares = {};
@@ -77,6 +80,10 @@ struct Model {
 
 // Returns how many numbers the model gives: logits or predictions.
 std::int64_t outputs_of(const Model& model);
+
+// Returns whether the network's numbers are the data's less offsets: of arrays, and of a table that
+// is only standardised. The cells of any other become inputs of their own.
+bool has_input_offsets(const Model& model);
 
 // Returns the model's outputs (N x outputs_of) from those of its network.
 std::vector<float> outputs_from(const Model& model, std::vector<float> of_network);

@@ -47,7 +47,8 @@ Json check_json_of(const Model& model) {
   const std::size_t classes = check.logits.size() / static_cast<std::size_t>(check.count);
   for (std::size_t at = 0; at < check.logits.size(); at += classes) {
     Json row = Json::array();
-    for (std::size_t c = 0; c < classes; ++c) row.emplace_back(number_json(check.logits[at + c]));
+    for (std::size_t c = 0; c < classes; ++c)
+      row.emplace_back(number_json(double{check.logits[at + c]} + model.offsets.of_target(c)));
     rows.push_back(std::move(row));
   }
   return {{"images", check.images}, {"count", check.count}, {output_name(model), std::move(rows)}};
@@ -80,6 +81,8 @@ Json document(const Model& model) {
               {"classes", model.class_names},
               {"network", {{"params", totals.params}, {"flops", totals.flops}}},
               {"layers", std::move(layers)}};
+  if (has_input_offsets(model)) all["input"]["offsets"] = model.offsets.inputs;
+  if (!model.offsets.targets.empty()) all["target_offsets"] = model.offsets.targets;
   if (model.threshold != kUsualThreshold) all["threshold"] = model.threshold;
   if (model.check) all["check"] = check_json_of(model);
   return all;

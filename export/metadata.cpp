@@ -18,9 +18,10 @@ using nlohmann::json;
 constexpr std::string_view kPrefix = "detol.";
 
 // Keys with a meaning of their own; every other is a property.
-constexpr std::array<std::string_view, 15> kReserved = {
-    "architecture", "classes",  "columns", "deviation", "input", "input_shape", "mean",   "metrics",
-    "params",       "pictures", "shares",  "table",     "task",  "threshold",   "version"};
+constexpr std::array<std::string_view, 17> kReserved = {
+    "architecture", "classes",        "columns", "deviation", "input",    "input_shape",
+    "mean",         "metrics",        "offsets", "params",    "pictures", "shares",
+    "table",        "target_offsets", "task",    "threshold", "version"};
 
 // InputMeaning: what a file is fed.
 struct InputMeaning {
@@ -59,13 +60,14 @@ tl::unexpected<Error> no(std::string_view what, std::string_view key) {
   return fail(ErrorCode::kInput, fmt::format("the metadata's {}{} is no {}", kPrefix, key, what));
 }
 
-Result<std::vector<float>> floats(const Metadata& metadata, const std::string& key) {
+template <typename Number = float>
+Result<std::vector<Number>> floats(const Metadata& metadata, const std::string& key) {
   DETOL_ASSIGN(const json list, entry(metadata, key));
   if (!list.is_array()) return no("list of numbers", key);
-  std::vector<float> values;
+  std::vector<Number> values;
   for (const json& value : list) {
     if (!value.is_number()) return no("list of numbers", key);
-    values.push_back(value.get<float>());
+    values.push_back(value.get<Number>());
   }
   return values;
 }
@@ -73,6 +75,16 @@ Result<std::vector<float>> floats(const Metadata& metadata, const std::string& k
 Result<void> read_shares(const Metadata& metadata, Model& model) {
   if (!metadata.contains("detol.shares")) return {};
   DETOL_ASSIGN(model.shares, floats(metadata, "shares"));
+  return {};
+}
+
+Result<void> read_offsets(const Metadata& metadata, Model& model) {
+  if (metadata.contains("detol.offsets")) {
+    DETOL_ASSIGN(model.offsets.inputs, floats<double>(metadata, "offsets"));
+  }
+  if (metadata.contains("detol.target_offsets")) {
+    DETOL_ASSIGN(model.offsets.targets, floats<double>(metadata, "target_offsets"));
+  }
   return {};
 }
 
@@ -196,6 +208,8 @@ Metadata metadata_of(const Model& model, bool is_raw) {
   note("input_shape", compact(json{input.channels, input.height, input.width}));
   note("mean", compact(json(model.mean)));
   note("deviation", compact(json(model.deviation)));
+  if (!model.offsets.inputs.empty()) note("offsets", compact(json(model.offsets.inputs)));
+  if (!model.offsets.targets.empty()) note("target_offsets", compact(json(model.offsets.targets)));
   if (model.table) note("table", compact(json_of(*model.table)));
   if (model.pictures) note("pictures", compact(json_of(*model.pictures)));
   if (!model.class_names.empty()) note("classes", compact(json(model.class_names)));
@@ -236,6 +250,7 @@ Result<void> read_metadata(const Metadata& metadata, Model& model) {
     return fail(ErrorCode::kInput, "the metadata's detol.input is not that of its data");
   DETOL_ASSIGN(model.mean, floats(metadata, "mean"));
   DETOL_ASSIGN(model.deviation, floats(metadata, "deviation"));
+  DETOL_TRY(read_offsets(metadata, model));
   DETOL_TRY(read_shares(metadata, model));
   DETOL_TRY(read_classes(metadata, model));
   DETOL_TRY(read_task(metadata, model));

@@ -259,6 +259,7 @@ std::string columns_json(const Model& model) {
     columns.push_back({{"column", column.name},
                        {"input", names.size() == 1 ? names.front() : names[i]},
                        {"kind", name_of(column.kind)}});
+    if (takes_doubles(*model.table, model.offsets, i)) columns.back()["type"] = "double";
   }
   return compact(columns);
 }

@@ -17,6 +17,8 @@
 namespace detol::inline exporting {
 namespace {
 
+constexpr const char* kLessOffsets = "prediction.less";
+
 class Writer : private OnnxNodes {
  public:
   explicit Writer(onnx::GraphProto& graph) : OnnxNodes(graph), graph_(graph) {}
@@ -30,13 +32,26 @@ class Writer : private OnnxNodes {
     return "input.normalised";
   }
 
+  std::string without_offsets(const std::string& input, const Model& model) {
+    const Integers shape{1, static_cast<std::int64_t>(model.offsets.inputs.size()), 1, 1};
+    return less("input.less", input, shape, model.offsets.inputs);
+  }
+
+  // Adds the targets' offsets to the predictions, as doubles.
+  void add_target_offsets(const std::vector<double>& offsets) {
+    set_int(add("Cast", "prediction.exact", {kLessOffsets}), "to", onnx::TensorProto::DOUBLE);
+    const Integers shape{1, static_cast<std::int64_t>(offsets.size())};
+    add("Add", "prediction", {"prediction.exact", doubles("prediction.offset", shape, offsets)});
+  }
+
   // Adds the mean of the members' votes, N x outputs, under the output's name.
   void vote(const Model& model, std::int64_t outputs) {
     const auto members = static_cast<std::int64_t>(model.shares.size());
     const std::string shape = integers("votes.shape", {3}, {0, members, outputs});
     const std::string shares = floats("votes.shares", {1, members, 1}, model.shares);
     const std::string by_member = op("Reshape", "votes.by_member", {"votes", shape});
-    if (model.task == TaskKind::kRegression) return mean("prediction", by_member, shares);
+    if (model.task == TaskKind::kRegression)
+      return mean(model.offsets.targets.empty() ? "prediction" : kLessOffsets, by_member, shares);
     if (model.task == TaskKind::kClassification) {
       set_int(add("Softmax", "votes.probabilities", {by_member}), "axis", 2);
       return add_log("logits", "votes.probabilities", shares);
@@ -151,7 +166,8 @@ void declare_numbers(onnx::GraphProto& graph, const OnnxInterface& interface) {
   info.set_name(interface.names.front());
   info.set_doc_string(std::string(input_meaning(interface.model)));
   onnx::TypeProto::Tensor& tensor = *info.mutable_type()->mutable_tensor_type();
-  tensor.set_elem_type(onnx::TensorProto::FLOAT);
+  tensor.set_elem_type(has_input_offsets(interface.model) ? onnx::TensorProto::DOUBLE
+                                                          : onnx::TensorProto::FLOAT);
   const Shape& shape = interface.shape;
   tensor.mutable_shape()->add_dim()->set_dim_param("N");
   for (const std::int64_t extent : {shape.channels, shape.height, shape.width})
@@ -199,12 +215,14 @@ OnnxInterface onnx_interface_of(const Model& model) {
 }
 
 const char* network_output_name(const Model& model) {
-  return model.shares.empty() ? output_name(model) : "votes";
+  if (!model.shares.empty()) return "votes";
+  return model.offsets.targets.empty() ? output_name(model) : kLessOffsets;
 }
 
 std::string add_inputs(onnx::GraphProto& graph, const OnnxInterface& interface) {
   const Model& model = interface.model;
-  if (model.table && !model.is_raw) return add_table_inputs(graph, interface.names, *model.table);
+  if (model.table && !model.is_raw)
+    return add_table_inputs(graph, interface.names, *model.table, model.offsets);
   std::string input = interface.names.front();
   if (model.reads_pixels && !model.is_raw) {
     const PictureInput picture = picture_of(interface);
@@ -213,6 +231,7 @@ std::string add_inputs(onnx::GraphProto& graph, const OnnxInterface& interface) 
     input = add_picture_input(graph, input, picture);
   } else {
     declare_numbers(graph, interface);
+    if (has_input_offsets(model)) input = Writer(graph).without_offsets(input, model);
   }
   return Writer(graph).normalised(input, model);
 }
@@ -229,7 +248,10 @@ void add_outputs(onnx::GraphProto& graph, const Model& model, std::int64_t outpu
     writer.declare("label", type, is_set ? std::vector{outputs} : std::vector<std::int64_t>());
     writer.declare("probabilities", onnx::TensorProto::FLOAT, {is_binary ? 2 : outputs});
   }
-  writer.declare(output_name(model), onnx::TensorProto::FLOAT, {outputs});
+  const bool is_exact = !model.offsets.targets.empty();
+  if (is_exact) writer.add_target_offsets(model.offsets.targets);
+  writer.declare(output_name(model),
+                 is_exact ? onnx::TensorProto::DOUBLE : onnx::TensorProto::FLOAT, {outputs});
   graph.mutable_output(graph.output_size() - 1)->set_doc_string(std::string(output_meaning(model)));
 }
 

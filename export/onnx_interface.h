@@ -8,13 +8,14 @@
 //   picture files     bytes N x H x W x C of any size (onnx_picture.h)      normalised pixels
 //   arrays of bytes   bytes N x H x W x C                                   normalised pixels
 //   other numbers     floats N x C x H x W, as they are in the data         normalised numbers
+//                     (doubles where they have offsets, trainer/data/offsets.h)
 //
 //   task             graph's outputs: before `logits`, N x outputs, come
 //   classification   `label`: N, the class with the largest logit: its name, or its index where
 //                    classes have none; `probabilities`: N x classes
 //   binary           likewise, of two classes
 //   multi_label      `label`: N x labels, 0 or 1; `probabilities`: N x labels
-//   regression       `prediction` alone, N x outputs
+//   regression       `prediction` alone, N x outputs; doubles where targets have offsets
 //
 // An ensemble has the nodes of the vote (trainer/ensemble.h), which are called votes.*, before
 // these.
@@ -45,8 +46,8 @@ OnnxInterface onnx_interface_of(const Model& model);
 // x H x W.
 std::string add_inputs(onnx::GraphProto& graph, const OnnxInterface& interface);
 
-// Returns the name of the edge that the network computes: the output's (metadata.h), or `votes` of
-// an ensemble, N x (members x outputs).
+// Returns the name of the edge that the network computes: the output's (metadata.h),
+// `prediction.less` of targets with offsets, or `votes` of an ensemble, N x (members x outputs).
 const char* network_output_name(const Model& model);
 
 // Adds the nodes after the network, and declares the outputs. REQUIRES: the edge that the network

@@ -60,6 +60,18 @@ std::string OnnxNodes::floats(const std::string& name, const Integers& shape,
   return constant(name, shape, onnx::TensorProto::FLOAT, data);
 }
 
+std::string OnnxNodes::doubles(const std::string& name, const Integers& shape,
+                               const std::vector<double>& data) {
+  return constant(name, shape, onnx::TensorProto::DOUBLE, data);
+}
+
+std::string OnnxNodes::less(const std::string& name, const std::string& edge, const Integers& shape,
+                            const std::vector<double>& offsets) {
+  add("Sub", name + ".exact", {edge, doubles(name + ".offset", shape, offsets)});
+  set_int(add("Cast", name, {name + ".exact"}), "to", onnx::TensorProto::FLOAT);
+  return name;
+}
+
 std::string OnnxNodes::integers(const std::string& name, const Integers& shape,
                                 const Integers& data) {
   return constant(name, shape, onnx::TensorProto::INT64, data);

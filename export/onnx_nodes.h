@@ -36,8 +36,14 @@ class OnnxNodes {
   }
   std::string floats(const std::string& name, const Integers& shape,
                      const std::vector<float>& data);
+  std::string doubles(const std::string& name, const Integers& shape,
+                      const std::vector<double>& data);
   std::string integers(const std::string& name, const Integers& shape, const Integers& data);
   std::string texts(const std::string& name, const Names& data);
+
+  // Adds nodes that subtract offsets from an edge of doubles; returns the edge of floats, `name`.
+  std::string less(const std::string& name, const std::string& edge, const Integers& shape,
+                   const std::vector<double>& offsets);
 
  private:
   std::string constant(const std::string& name, const Integers& shape, int type, const void* data,

@@ -12,6 +12,7 @@
 #include "core/program.h"
 #include "export/metadata.h"
 #include "export/onnx_interface.h"
+#include "export/onnx_table.h"
 #include "export/work_folder.h"
 
 namespace detol::inline exporting {
@@ -37,7 +38,7 @@ for item in json.load(open(folder + "/inputs.json", encoding="utf-8")):
     else:
         values = numpy.fromfile(folder + "/" + item["file"], item["type"])
     feeds[item["name"]] = values.reshape(item["shape"])
-session.run([session.get_outputs()[-1].name], feeds)[0].astype("float32").tofile(folder + "/outputs")
+session.run([session.get_outputs()[-1].name], feeds)[0].astype("float64").tofile(folder + "/outputs")
 )py";
 
 // Inputs collects what the session is fed.
@@ -78,13 +79,25 @@ std::vector<std::uint8_t> bytes_of(const CheckLogits& check, const Shape& shape)
   return bytes;
 }
 
+// Adds numbers of which the i-th has an offset, as floats or, as they are in the data, as doubles.
+void add_numbers(const std::string& name, const std::vector<std::int64_t>& shape,
+                 const std::vector<float>& numbers, bool are_doubles, const auto& offset_of,
+                 Inputs& inputs) {
+  if (!are_doubles) return inputs.add(name, "float32", shape, numbers);
+  std::vector<double> exact(numbers.size());
+  for (std::size_t i = 0; i < exact.size(); ++i) exact[i] = double{numbers[i]} + offset_of(i);
+  inputs.add(name, "float64", shape, exact);
+}
+
 // Adds the check's cells, as one input or one for each column.
 void add_cells(const Model& model, const OnnxInterface& interface, Inputs& inputs) {
   const CheckLogits& check = *model.check;
   const std::vector<TableColumn>& columns = model.table->columns;
   if (interface.names.size() == 1 && columns[0].kind == ColumnKind::kNumber)
-    return inputs.add(interface.names[0], "float32",
-                      {check.count, static_cast<std::int64_t>(columns.size())}, check.cells);
+    return add_numbers(
+        interface.names[0], {check.count, static_cast<std::int64_t>(columns.size())}, check.cells,
+        takes_doubles(*model.table, model.offsets, 0),
+        [&](std::size_t i) { return model.offsets.of_input(i % columns.size()); }, inputs);
   for (std::size_t c = 0; c < columns.size(); ++c) {
     std::vector<float> numbers;
     std::vector<std::string> texts;
@@ -98,7 +111,10 @@ void add_cells(const Model& model, const OnnxInterface& interface, Inputs& input
     if (columns[c].kind == ColumnKind::kCategory)
       inputs.add_texts(interface.names[c], texts);
     else
-      inputs.add(interface.names[c], "float32", {check.count, 1}, numbers);
+      add_numbers(
+          interface.names[c], {check.count, 1}, numbers,
+          takes_doubles(*model.table, model.offsets, c),
+          [&](std::size_t) { return model.offsets.of_input(c); }, inputs);
   }
 }
 
@@ -112,8 +128,12 @@ void add_inputs_of(const Model& model, Inputs& inputs) {
     inputs.add(interface.names[0], "uint8",
                {check.count, shape.height, shape.width, shape.channels}, bytes_of(check, shape));
   } else {
-    inputs.add(interface.names[0], "float32",
-               {check.count, shape.channels, shape.height, shape.width}, check.pixels);
+    const auto plane = static_cast<std::size_t>(shape.height * shape.width);
+    const auto channels = static_cast<std::size_t>(shape.channels);
+    add_numbers(
+        interface.names[0], {check.count, shape.channels, shape.height, shape.width}, check.pixels,
+        has_input_offsets(model),
+        [&](std::size_t i) { return model.offsets.of_input(i / plane % channels); }, inputs);
   }
   inputs.finish();
 }
@@ -140,8 +160,12 @@ Result<std::optional<std::vector<float>>> onnx_runtime_logits(const Model& model
     return fail(ErrorCode::kExport, "ONNX Runtime cannot run it: " +
                                         why.substr(why.find_last_of('\n') + 1).substr(0, 200));
   }
-  std::vector<float> logits(outputs->size() / sizeof(float));
-  std::memcpy(logits.data(), outputs->data(), logits.size() * sizeof(float));
+  std::vector<double> exact(outputs->size() / sizeof(double));
+  std::memcpy(exact.data(), outputs->data(), exact.size() * sizeof(double));
+  std::vector<float> logits;
+  const auto width = static_cast<std::size_t>(outputs_of(model));
+  for (std::size_t i = 0; i < exact.size(); ++i)
+    logits.push_back(static_cast<float>(exact[i] - model.offsets.of_target(i % width)));
   return logits;
 }
 

@@ -52,6 +52,17 @@ class TableNodes : private OnnxNodes {
     }
   }
 
+  // Returns the edges of floats without offsets. `cells`: as write() takes them.
+  Names without(const Offsets& offsets, Names cells) {
+    for (std::size_t i = 0; i < cells.size() && !offsets.inputs.empty(); ++i) {
+      const std::vector<double> own =
+          cells.size() == 1 ? offsets.inputs : std::vector{offsets.inputs[i]};
+      if (std::ranges::all_of(own, [](double offset) { return offset == 0; })) continue;
+      cells[i] = less(fmt::format("table.less.{}", i), cells[i], {1, size_of(own)}, own);
+    }
+    return cells;
+  }
+
   // `names`: of the edges with the columns' cells, or of the one with all.
   std::string write(const Names& cells, const TableEncoder& table) {
     Names of_numbers, of_categories;
@@ -265,17 +276,22 @@ void declare(onnx::GraphProto& graph, const std::string& name, int type, std::in
   tensor.mutable_shape()->add_dim()->set_dim_value(columns);
 }
 
+int type_of(const TableEncoder& table, const Offsets& offsets, std::size_t column) {
+  return takes_doubles(table, offsets, column) ? onnx::TensorProto::DOUBLE
+                                               : onnx::TensorProto::FLOAT;
+}
+
 void declare_columns(onnx::GraphProto& graph, const std::vector<std::string>& names,
-                     const TableEncoder& table) {
+                     const TableEncoder& table, const Offsets& offsets) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     const TableColumn& column = table.columns[i];
+    const int number = type_of(table, offsets, i);
     if (column.kind == ColumnKind::kCategory)
       declare(graph, names[i], onnx::TensorProto::STRING, 1, "a category; empty: missing");
     else if (column.kind == ColumnKind::kDate)
-      declare(graph, names[i], onnx::TensorProto::FLOAT, 1,
-              "a date, as days since 1970-01-01; NaN: missing");
+      declare(graph, names[i], number, 1, "a date, as days since 1970-01-01; NaN: missing");
     else
-      declare(graph, names[i], onnx::TensorProto::FLOAT, 1, "a number; NaN: missing");
+      declare(graph, names[i], number, 1, "a number; NaN: missing");
   }
 }
 
@@ -301,18 +317,23 @@ std::vector<std::string> table_input_names(const TableEncoder& table, const Netw
   return names;
 }
 
+bool takes_doubles(const TableEncoder& table, const Offsets& offsets, std::size_t column) {
+  return !offsets.inputs.empty() && (is_one_input(table) || offsets.inputs[column] != 0);
+}
+
 std::string add_table_inputs(onnx::GraphProto& graph, const std::vector<std::string>& names,
-                             const TableEncoder& table) {
+                             const TableEncoder& table, const Offsets& offsets) {
   if (is_one_input(table)) {
     std::string columns;
     for (const TableColumn& column : table.columns)
       columns += fmt::format("{}{}", columns.empty() ? "" : ", ", column.name);
-    declare(graph, names.front(), onnx::TensorProto::FLOAT, size_of(table.columns),
+    declare(graph, names.front(), type_of(table, offsets, 0), size_of(table.columns),
             "the columns " + columns + "; NaN: missing");
   } else {
-    declare_columns(graph, names, table);
+    declare_columns(graph, names, table, offsets);
   }
-  return TableNodes(graph, table).write(names, table);
+  TableNodes nodes(graph, table);
+  return nodes.write(nodes.without(offsets, names), table);
 }
 
 }  // namespace detol::inline exporting

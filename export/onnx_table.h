@@ -7,6 +7,7 @@
 // column, N x 1, as scikit-learn's converters do: floats, with NaN for what is missing and dates as
 // days since 1970-01-01; or the texts of a category, empty for what is missing. Texts are
 // translated by LabelEncoder of the operator set ai.onnx.ml, version 2; all else is of set 13.
+// An input with a column that has an offset is of doubles, from which it is subtracted first.
 
 #include <onnx/onnx_pb.h>
 
@@ -31,6 +32,9 @@ std::vector<std::string> table_input_names(const TableEncoder& table, const Netw
 // floats N x inputs x 1 x 1, what the network's first layer takes. REQUIRES: as many names as
 // table_input_names() returns.
 std::string add_table_inputs(onnx::GraphProto& graph, const std::vector<std::string>& names,
-                             const TableEncoder& table);
+                             const TableEncoder& table, const Offsets& offsets);
+
+// Returns whether the input with a column's cells is of doubles.
+bool takes_doubles(const TableEncoder& table, const Offsets& offsets, std::size_t column);
 
 }  // namespace detol::inline exporting

@@ -49,9 +49,10 @@ std::string constant(const char* name, const Texts& literals) {
   return wrapped(fmt::format("{} = [", name), literals) + "]\n";
 }
 
-Texts literals_of(const std::vector<float>& numbers) {
+template <typename Number>
+Texts literals_of(const std::vector<Number>& numbers) {
   Texts texts;
-  for (const float number : numbers) texts.push_back(fmt::format("{:#}", number));
+  for (const Number number : numbers) texts.push_back(fmt::format("{:#}", number));
   return texts;
 }
 
@@ -121,6 +122,30 @@ from torch import nn
 
 )";
 
+// Returns a buffer of doubles that is a constant of the source, not of the weights' file.
+std::string buffer(const char* name, const char* constant, const char* shape) {
+  return fmt::format(
+      "        self.register_buffer(\"{}\", torch.tensor({}, dtype=torch.float64){}, "
+      "persistent=False)\n",
+      name, constant, shape);
+}
+
+// Returns the code with the offsets of inputs and targets, if there are any.
+TorchCode with_offsets(TorchCode code, const Model& model, const char* shape) {
+  constexpr std::string_view kReturn = "        return ";
+  std::string buffers;
+  if (has_input_offsets(model)) {
+    buffers += buffer("offsets", "OFFSETS", shape);
+    code.forward.insert(0, "        inputs = (inputs.double() - self.offsets).float()\n");
+  }
+  if (!model.offsets.targets.empty()) {
+    buffers += buffer("target_offsets", "TARGET_OFFSETS", "");
+    code.forward.insert(code.forward.rfind(kReturn) + kReturn.size(), "self.target_offsets + ");
+  }
+  code.init.insert(0, buffers);
+  return code;
+}
+
 std::string class_of(const Model& model) {
   constexpr std::string_view kForm = R"(
 
@@ -132,9 +157,9 @@ class Model(nn.Module):
 {1}
     def forward(self, inputs):
 {2})";
-  const TorchCode code = torch_code(model.network);
-  return fmt::format(kForm, reads_vectors(model.network) ? "" : ".reshape(-1, 1, 1)", code.init,
-                     code.forward);
+  const char* shape = reads_vectors(model.network) ? "" : ".reshape(-1, 1, 1)";
+  const TorchCode code = with_offsets(torch_code(model.network), model, shape);
+  return fmt::format(kForm, shape, code.init, code.forward);
 }
 
 std::string loading_of(const Model& model) {
@@ -172,6 +197,9 @@ Result<std::string> pytorch_source(const Model& model) {
   if (!model.class_names.empty()) text += constant("CLASSES", literals_of(model.class_names));
   text += constant("MEAN", literals_of(model.mean));
   text += constant("DEVIATION", literals_of(model.deviation));
+  if (has_input_offsets(model)) text += constant("OFFSETS", literals_of(model.offsets.inputs));
+  if (!model.offsets.targets.empty())
+    text += constant("TARGET_OFFSETS", literals_of(model.offsets.targets));
   return text + class_of(model) + (is_trained(model) ? loading_of(model) : "");
 }
 

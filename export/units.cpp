@@ -44,6 +44,10 @@ Result<void> fold_target_scale(const Preprocessing& data, Model& model) {
   return {};
 }
 
+bool has_input_offsets(const Model& model) {
+  return !model.offsets.inputs.empty() && (!model.table || model.table->is_linear());
+}
+
 std::int64_t outputs_of(const Model& model) {
   const std::int64_t outputs = model.network.output().shape.elements();
   return model.shares.empty() ? outputs : outputs / static_cast<std::int64_t>(model.shares.size());

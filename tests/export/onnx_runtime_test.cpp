@@ -16,6 +16,7 @@
 
 #include "export/formats.h"
 #include "export/onnx_table.h"
+#include "export/read_model.h"
 #include "tests/export/picture_model.h"
 #include "tests/export/python_cases.h"
 #include "tests/support/temp_folder.h"
@@ -152,6 +153,59 @@ TEST(OnnxRuntime, IsAJudgeOfVerification) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message.find("ONNX Runtime cannot run it: "), 0u);
   EXPECT_EQ(refused.error().message.find('\n'), std::string::npos);
+}
+
+// Returns models of data with offsets: a table with a column for each input, one of numbers alone,
+// numbers of an array, and an ensemble; their targets have offsets, too.
+std::vector<Model> models_with_offsets() {
+  const TableEncoder mixed = testing::mixed_table();
+  TableColumn plain = mixed.columns[0];
+  plain.marks_missing = false;
+  std::vector<Model> models;
+  for (const TableEncoder& table :
+       {mixed, TableEncoder{{mixed.columns[0], mixed.columns[1]}}, TableEncoder{{plain}}}) {
+    Model& model = models.emplace_back(testing::model_of(testing::network_of_table(table)));
+    testing::set_table(model, table);
+    if (table.is_linear()) model.mean = {3}, model.deviation = {2.5F};
+    model.offsets.inputs.assign(table.columns.size(), 0);
+    model.offsets.inputs.front() = 1'700'000'000;
+  }
+  models.push_back(testing::model_of(testing::network_of_everything()));
+  models.back().offsets.inputs = {1e9, -3e8, 0};
+  models.push_back(testing::ensemble_of(TaskKind::kRegression, 2));
+  for (Model& model : models) {
+    model.reads_pixels = false;
+    model.task = TaskKind::kRegression;
+    model.class_names.clear();
+    model.offsets.targets.assign(static_cast<std::size_t>(outputs_of(model)), 4e9);
+    Preprocessing data;
+    data.mean = model.mean;
+    data.deviation = model.deviation;
+    data.table = model.table;
+    data.offsets = model.offsets;
+    model.check = check_logits(model, data).value();
+  }
+  return models;
+}
+
+TEST(OnnxRuntime, NumbersThatAreCloseTogetherAreTakenAndGivenAsDoubles) {
+  const testing_support::TempFolder folder;
+  const auto path = folder.path() / "model.onnx";
+  for (const bool is_raw : {false, true}) {
+    for (Model& model : models_with_offsets()) {
+      model.is_raw = is_raw;
+      const auto written = exporters().front().write(model, path);
+      ASSERT_TRUE(written) << written.error().message;
+      const auto verified = exporters().front().verify(model, path);
+      EXPECT_TRUE(verified) << verified.error().message;
+      const Model read = read_model(path).value();
+      EXPECT_EQ(read.offsets, model.offsets);
+      const auto logits = onnx_runtime_logits(model, path);
+      ASSERT_TRUE(logits) << logits.error().message;
+      if (!*logits) GTEST_SKIP() << "python3 has no onnxruntime";
+      EXPECT_TRUE(compare_logits(*model.check, **logits));
+    }
+  }
 }
 
 TEST(OnnxRuntime, PreparesPicturesAsTheLoaderDoes) {

@@ -177,5 +177,27 @@ TEST_F(Hdf5, SurvivesCutsAndFlippedBits) {
   testing_support::survive_flipped_bits(config(), path());
 }
 
+TEST_F(Hdf5, NumbersThatAreCloseTogetherKeepTheirDistances) {
+  std::vector<double> numbers;
+  for (int i = 0; i < 10; ++i) numbers.insert(numbers.end(), {1.7e9 + i, static_cast<double>(i)});
+  write("x", {10, 2}, H5T_NATIVE_DOUBLE, numbers.data());
+  std::vector<double> targets;
+  for (int i = 0; i < 10; ++i) targets.push_back(4e9 + 0.25 * i);
+  write("y", {10}, H5T_NATIVE_DOUBLE, targets.data());
+  finish();
+  DataConfig data = config();
+  data.task = TaskKind::kRegression;
+  const auto loaded = load_dataset(data);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  ASSERT_EQ(loaded->offsets.inputs.size(), 2u);
+  ASSERT_EQ(loaded->offsets.targets.size(), 1u);
+  for (std::int64_t i = 0; i < 10; ++i) {
+    const auto record = loaded->values_of(i);
+    EXPECT_EQ(double{record[0]} + loaded->offsets.inputs[0], 1.7e9 + double{record[1]});
+    EXPECT_EQ(double{loaded->targets[static_cast<std::size_t>(i)]} + loaded->offsets.targets[0],
+              4e9 + 0.25 * double{record[1]});
+  }
+}
+
 }  // namespace
 }  // namespace detol

@@ -14,6 +14,7 @@
 #include "trainer/data/augment.h"
 #include "trainer/data/dataset.h"
 #include "trainer/data/formats/formats.h"
+#include "trainer/data/formats/inputs.h"
 
 namespace detol {
 namespace {
@@ -337,6 +338,54 @@ TEST_F(Npy, SurvivesEveryCutAndEveryFlippedBit) {
   }
   testing_support::survive_every_cut(config("all.npz"), path("all.npz"));
   testing_support::survive_flipped_bits(config("all.npz"), path("all.npz"));
+}
+
+// Writes a table of ten records of two columns: seconds since 1970, and i.
+template <typename Number>
+std::string close_numbers(const char* type) {
+  std::vector<Number> numbers;
+  for (int i = 0; i < 10; ++i) {
+    numbers.push_back(static_cast<Number>(1'700'000'000 + i));
+    numbers.push_back(static_cast<Number>(i));
+  }
+  return npy(dictionary(type, "10, 2"), bytes_of(numbers));
+}
+
+TEST_F(Npy, NumbersThatAreCloseTogetherKeepTheirDistances) {
+  write_labels();
+  for (const std::string& array : {close_numbers<double>("<f8"), close_numbers<std::int64_t>("<i8"),
+                                   close_numbers<std::uint32_t>("<u4")}) {
+    write_bytes(path("x.npy"), array);
+    const auto loaded = load_dataset(config());
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    ASSERT_EQ(loaded->offsets.inputs.size(), 2u);
+    EXPECT_EQ(loaded->offsets.inputs[1], 0);
+    for (std::int64_t i = 0; i < 10; ++i) {
+      const auto record = loaded->values_of(i);
+      EXPECT_EQ(double{record[0]} + loaded->offsets.inputs[0], 1'700'000'000 + double{record[1]});
+    }
+    const auto reader = open_inputs(path("x.npy"), preprocessing_of(*loaded)).value();
+    const Inputs inputs = reader->next(10).value();
+    EXPECT_EQ(inputs.data.values_of(7)[0] - inputs.data.values_of(6)[0], 1);
+  }
+}
+
+TEST_F(Npy, TargetsThatAreCloseTogetherKeepTheirDistances) {
+  std::vector<double> targets;
+  for (int i = 0; i < 10; ++i) targets.push_back(4e9 + 0.25 * i);
+  write_bytes(path("y.npy"), npy(dictionary("<f8", "10,"), bytes_of(targets)));
+  std::vector<float> numbers;
+  for (int i = 0; i < 10; ++i) numbers.insert(numbers.end(), {static_cast<float>(i), 1.0F});
+  write_bytes(path("x.npy"), npy(dictionary("<f4", "10, 2"), bytes_of(numbers)));
+  DataConfig data = config();
+  data.task = TaskKind::kRegression;
+  const auto loaded = load_dataset(data);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  ASSERT_EQ(loaded->offsets.targets.size(), 1u);
+  for (std::int64_t i = 0; i < 10; ++i) {
+    EXPECT_EQ(double{loaded->targets[static_cast<std::size_t>(i)]} + loaded->offsets.targets[0],
+              4e9 + 0.25 * double{loaded->values_of(i)[0]});
+  }
 }
 
 }  // namespace

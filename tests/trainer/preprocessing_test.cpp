@@ -65,6 +65,7 @@ void expect_equal(const Preprocessing& found, const Preprocessing& of) {
   EXPECT_EQ(found.mean, of.mean);
   EXPECT_EQ(found.deviation, of.deviation);
   EXPECT_EQ(found.class_names, of.class_names);
+  EXPECT_EQ(found.offsets, of.offsets);
   EXPECT_EQ(found.target_mean, of.target_mean);
   EXPECT_EQ(found.target_deviation, of.target_deviation);
   ASSERT_EQ(found.table != nullptr, of.table != nullptr);
@@ -96,6 +97,39 @@ TEST_F(PreprocessingFile, GivesBackWhatWasWrittenToTheBit) {
     const auto found = read_preprocessing(path());
     ASSERT_TRUE(found) << found.error().message;
     expect_equal(*found, of);
+  }
+}
+
+Preprocessing with_offsets() {
+  Preprocessing of = of_table();
+  of.offsets = {.inputs = {1'700'000'029, 19783.1234567890123, 0}, .targets = {0, 1e-12 + 4e9}};
+  return of;
+}
+
+TEST_F(PreprocessingFile, KeepsOffsetsInDoubleAndSaysThatItHasThem) {
+  ASSERT_TRUE(write_preprocessing(path(), with_offsets()));
+  EXPECT_EQ(json()["detol"], "preprocessing 2") << "what knows no offsets must not read it";
+  expect_equal(read_preprocessing(path()).value(), with_offsets());
+}
+
+TEST_F(PreprocessingFile, WithoutOffsetsIsAsItEverWas) {
+  ASSERT_TRUE(write_preprocessing(path(), of_table()));
+  EXPECT_EQ(json()["detol"], "preprocessing 1");
+  EXPECT_FALSE(json().contains("offsets"));
+  EXPECT_FALSE(json().contains("target_offsets"));
+}
+
+TEST_F(PreprocessingFile, OffsetsOfOtherColumnsAreRefused) {
+  ASSERT_TRUE(write_preprocessing(path(), with_offsets()));
+  const nlohmann::json right = json();
+  for (const char* key : {"offsets", "target_offsets"}) {
+    nlohmann::json wrong = right;
+    wrong[key].push_back(1.0);
+    write(wrong);
+    EXPECT_FALSE(read_preprocessing(path())) << key;
+    wrong[key] = "none";
+    write(wrong);
+    EXPECT_FALSE(read_preprocessing(path())) << key;
   }
 }
 

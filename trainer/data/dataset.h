@@ -5,7 +5,8 @@
 //
 // The rows of a table and sequences are images, too: of many channels and one pixel, or of one
 // channel, one row and many columns. Their pixels are floats, not bytes. The cells of a table are
-// kept as its file has them, and become the image by its encoder when they are read.
+// kept as its file has them, less the offset of their column (offsets.h), and become the image by
+// its encoder when they are read.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,7 @@
 
 #include "encodings/network/task.h"
 #include "trainer/data/batch_targets.h"
+#include "trainer/data/offsets.h"
 #include "trainer/data/picture_form.h"
 
 namespace detol::inline trainer {
@@ -35,6 +37,8 @@ struct DatasetInfo {
   // Some training images, where the data were inspected (data_sample.h); else null.
   std::shared_ptr<const DataSample> sample = nullptr;
   std::shared_ptr<const TableLook> look = nullptr;  // of a table in a csv file; else null
+  // Sentences for people: what was guessed, left out or passed over, and what is odd.
+  std::vector<std::string> remarks = {};
 };
 
 enum class DataSplit { kTraining, kValidation, kTest };
@@ -62,9 +66,10 @@ struct Dataset {
   std::vector<float> values;         // instead of `images` if pixels are not bytes
   MappedPixels mapped;               // instead of both if pixels are not copied
   std::shared_ptr<const TableEncoder> table = nullptr;  // of a table; `values` are then its cells
+  Offsets offsets = {};  // subtracted from all numbers below and from `values`; of others none
   std::optional<PictureForm> pictures = {};  // of picture files: the form they were given
   std::vector<std::int32_t> labels;          // N, if the task has labels (has_labels())
-  std::vector<float> targets;                // else N x outputs, as they are in the file
+  std::vector<float> targets;                // else N x outputs, less their offsets
   std::vector<float> mean;                   // per channel, of the training images; bytes in [0, 1]
   std::vector<float> deviation;              // per channel, standard deviation, above 0; likewise
   std::vector<float> target_mean;            // regression: per output, of the training images

@@ -27,6 +27,9 @@ constexpr std::size_t kMostKnots = 1025;  // data.columns.bins is at most 1,024
 constexpr std::size_t kMostTableColumns = std::size_t{1} << 14;
 constexpr std::size_t kLargestFile = std::size_t{64} << 20;
 
+// The second has offsets, which a reader of the first would pass over.
+constexpr std::string_view kForm = "preprocessing 1", kFormWithOffsets = "preprocessing 2";
+
 struct EncodingRow {
   std::string_view name;
   NumberEncoding encoding;
@@ -73,6 +76,16 @@ std::vector<float> finite_numbers(const json& list) {
   std::vector<float> numbers;
   for (const json& value : list.get_ref<const json::array_t&>()) numbers.push_back(finite(value));
   return numbers;
+}
+
+std::vector<double> offsets_from(const json& all, const char* key) {
+  std::vector<double> offsets;
+  if (!all.contains(key)) return offsets;
+  for (const json& value : all.at(key).get_ref<const json::array_t&>()) {
+    if (!value.is_number() || !std::isfinite(value.get<double>())) refuse();
+    offsets.push_back(value.get<double>());
+  }
+  return offsets;
 }
 
 json json_of(const TableColumn& column) {
@@ -137,6 +150,12 @@ Task task_from(const json& all) {
   return task;
 }
 
+bool are_consistent(const Offsets& offsets, const Preprocessing& of) {
+  const std::size_t columns = of.table ? of.table->columns.size() : of.mean.size();
+  const bool fit = offsets.inputs.empty() || offsets.inputs.size() == columns;
+  return fit && (offsets.targets.empty() || offsets.targets.size() == of.target_mean.size());
+}
+
 // Returns whether the parts have the sizes that the task demands.
 bool is_consistent(const Preprocessing& of) {
   const auto channels = static_cast<std::size_t>(std::max<std::int64_t>(of.task.input.channels, 0));
@@ -145,12 +164,13 @@ bool is_consistent(const Preprocessing& of) {
   return channels > 0 && of.mean.size() == channels && of.deviation.size() == channels &&
          std::ranges::all_of(of.deviation, [](float x) { return x > 0; }) &&
          of.target_mean.size() == outputs && of.target_deviation.size() == outputs &&
-         (!of.table || of.table->inputs() == channels);
+         (!of.table || of.table->inputs() == channels) && are_consistent(of.offsets, of);
 }
 
 json json_of(const Preprocessing& of) {
   const Shape& input = of.task.input;
-  json all = {{"detol", "preprocessing 1"},
+  const bool has_offsets = !of.offsets.inputs.empty() || !of.offsets.targets.empty();
+  json all = {{"detol", has_offsets ? kFormWithOffsets : kForm},
               {"data", to_hex(of.fingerprint)},
               {"task", row_of(of.task.kind).name},
               {"input", {input.channels, input.height, input.width}},
@@ -161,6 +181,8 @@ json json_of(const Preprocessing& of) {
               {"class_names", of.class_names},
               {"target_mean", of.target_mean},
               {"target_deviation", of.target_deviation}};
+  if (!of.offsets.inputs.empty()) all["offsets"] = of.offsets.inputs;
+  if (!of.offsets.targets.empty()) all["target_offsets"] = of.offsets.targets;
   if (of.table) all["table"] = json_of(*of.table);
   if (of.pictures) all["pictures"] = json_of(*of.pictures);
   return all;
@@ -177,6 +199,7 @@ Result<Preprocessing> preprocessing_from(const json& all) {
     of.class_names = all.at("class_names").get<std::vector<std::string>>();
     of.target_mean = finite_numbers(all.at("target_mean"));
     of.target_deviation = finite_numbers(all.at("target_deviation"));
+    of.offsets = {offsets_from(all, "offsets"), offsets_from(all, "target_offsets")};
     return true;
   }));
   if (all.contains("table")) {
@@ -240,6 +263,7 @@ Preprocessing preprocessing_of(const Dataset& data) {
           .mean = data.mean,
           .deviation = data.deviation,
           .table = data.table,
+          .offsets = data.offsets,
           .pictures = data.pictures,
           .class_names = data.class_names,
           .target_mean = data.target_mean,
@@ -259,7 +283,8 @@ Result<void> write_preprocessing(const std::filesystem::path& path, const Prepro
 Result<Preprocessing> read_preprocessing(const std::filesystem::path& path) {
   DETOL_ASSIGN(const std::string text, read_file(path, kLargestFile));
   const json all = json_or_discarded(text, {.bytes = kLargestFile});
-  if (!all.is_object() || all.value("detol", json()) != "preprocessing 1")
+  const json form = all.is_object() ? all.value("detol", json()) : json();
+  if (form != kForm && form != kFormWithOffsets)
     return fail(ErrorCode::kInput, path.string() + ": not a file that detol wrote, or damaged");
   return preprocessing_from(all).map_error([&](const Error& error) {
     return Error{error.code, path.string() + ": " + error.message};

@@ -27,7 +27,8 @@ struct Preprocessing {
   bool has_bytes = true;                                // as Dataset has them, from here on
   std::vector<float> mean = {}, deviation = {};         // per channel
   std::shared_ptr<const TableEncoder> table = nullptr;  // of a csv table; else null
-  std::optional<PictureForm> pictures = {};             // of data that are picture files
+  Offsets offsets = {};                      // subtracted from cells and targets before all else
+  std::optional<PictureForm> pictures = {};  // of data that are picture files
   std::vector<std::string> class_names = {};
   std::vector<float> target_mean = {}, target_deviation = {};  // of a regression
 };

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <functional>
 
@@ -133,11 +134,17 @@ DatasetInfo info_of(const Found& found, const Plan& plan, const SplitConfig& spl
   fingerprint = hash_combine(fingerprint, static_cast<std::uint64_t>(plan.assignment.validation));
   if (!found.test)
     fingerprint = hash_combine(fingerprint, static_cast<std::uint64_t>(plan.assignment.test));
-  return {.task = {.input = found.training.shape, .classes = plan.classes},
-          .training = plan.assignment.training,
-          .validation = plan.assignment.validation,
-          .test = plan.assignment.test,
-          .fingerprint = with_split(fingerprint, split)};
+  DatasetInfo info{.task = {.input = found.training.shape, .classes = plan.classes},
+                   .training = plan.assignment.training,
+                   .validation = plan.assignment.validation,
+                   .test = plan.assignment.test,
+                   .fingerprint = with_split(fingerprint, split),
+                   .remarks = found.training.remarks};
+  for (const auto* other : {&found.validation, &found.test}) {
+    if (*other)
+      info.remarks.insert(info.remarks.end(), (*other)->remarks.begin(), (*other)->remarks.end());
+  }
+  return info;
 }
 
 // Copies the samples of a split to the data set, in their order from position `first` on.
@@ -256,9 +263,16 @@ std::uint64_t fingerprint_of(std::span<const std::int32_t> labels, const Shape& 
 }
 
 std::uint64_t fingerprint_of(const Samples& samples) {
-  if (!samples.labels.empty()) return fingerprint_of(samples.labels, samples.shape);
-  const std::uint64_t targets = hash64(std::as_bytes(std::span(samples.targets)));
-  return with_shape(hash_combine(targets, samples.outputs), samples.shape);
+  std::uint64_t fingerprint = fingerprint_of(samples.labels, samples.shape);
+  if (samples.labels.empty()) {
+    const std::uint64_t targets = hash64(std::as_bytes(std::span(samples.targets)));
+    fingerprint = with_shape(hash_combine(targets, samples.outputs), samples.shape);
+  }
+  for (const auto* offsets : {&samples.offsets.inputs, &samples.offsets.targets}) {
+    for (const double offset : *offsets)
+      fingerprint = hash_combine(fingerprint, std::bit_cast<std::uint64_t>(offset));
+  }
+  return fingerprint;
 }
 
 Result<Dataset> assemble(Found found, const DataConfig& config) {
@@ -277,6 +291,7 @@ Result<Dataset> assemble(Found found, const DataConfig& config) {
   dataset.info = info_of(found, plan, config.split);
   dataset.class_names = std::move(found.class_names);
   dataset.pictures = found.pictures;
+  dataset.offsets = std::move(found.training.offsets);
   if (config.task == TaskKind::kMultiLabel) DETOL_TRY(check_multi_labels(dataset, config.path));
   DETOL_TRY(fill_statistics(dataset, config.path));
   return dataset;

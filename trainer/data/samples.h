@@ -41,8 +41,10 @@ struct Samples {
   std::vector<std::int32_t> labels = {};  // at least one, none below 0
   std::vector<float> targets = {};        // instead of labels: samples x outputs, checked
   std::size_t outputs = 1;                // targets per sample
+  Offsets offsets = {};                   // subtracted from pixels and targets
   std::uint64_t fingerprint = 0;          // of labels or targets, and of the shape
   std::unique_ptr<PixelSource> pixels = nullptr;
+  std::vector<std::string> remarks = {};  // what people should know of the files
 
   std::size_t size() const { return labels.empty() ? targets.size() / outputs : labels.size(); }
   std::int64_t count() const { return static_cast<std::int64_t>(size()); }

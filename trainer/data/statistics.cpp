@@ -128,7 +128,7 @@ Result<void> fill_target_statistics(Dataset& data, const std::string& path) {
       return fail(ErrorCode::kInput,
                   fmt::format("{}: target {} is {} in every record to train on: there is nothing "
                               "to learn; check data.label",
-                              path, name_of_output(data, k), mean));
+                              path, name_of_output(data, k), mean + data.offsets.of_target(k)));
     }
     data.target_mean.push_back(static_cast<float>(mean));
     data.target_deviation.push_back(deviation);

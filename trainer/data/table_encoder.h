@@ -1,8 +1,9 @@
 #pragma once
 
 // TableEncoder: how the cells of a table become the numbers that a network reads. A record is one
-// number per column, as its file has them: a number, a date as days since 1970-01-01, or the index
-// of a category; NaN where the cell is missing. Each column gives one or more inputs:
+// number per column, as its file has them less the column's offset (offsets.h): a number, a date as
+// days since 1970-01-01, or the index of a category; NaN where the cell is missing. Each column
+// gives one or more inputs:
 //
 //   standard   (x - mean) / deviation
 //   quantile   the rank of x among the training records, from -sqrt(3) to sqrt(3): deviation 1

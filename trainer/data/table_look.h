@@ -20,6 +20,7 @@ struct ColumnLook {
   bool is_day_first = false;  // of dates between slashes
   std::int64_t missing = 0;   // cells
   std::int64_t distinct = 0;  // different cells that are not missing; counted up to 10,000
+  double offset = 0;          // of its numbers or days (offsets.h)
   std::string remark = {};    // why it is left out, or what is odd about it; empty: nothing is
 };
 

@@ -58,7 +58,9 @@ class ArrayInputs final : public InputReader {
         append<std::uint8_t>(raw_, inputs.data.images);
       } else {
         std::vector<float> values(elements);
-        to_floats(array_, raw_, values);
+        std::vector<double> exact(elements);
+        to_doubles(array_, raw_, exact);
+        subtract(exact, data_.offsets.inputs, values);
         if (const std::size_t bad = first_not_finite(values); bad < values.size())
           return file_.error_at(file_.offset() - raw_.size() + bad * array_.bytes,
                                 fmt::format("{} is not a finite number", values[bad]));

@@ -45,7 +45,8 @@ Result<Names> names_in(const DataConfig& config, const ArrayBox& box) {
 }
 
 Result<std::optional<Samples>> open_if_there(ArrayBox& box, std::string_view images,
-                                             std::string_view labels, const DataConfig& config) {
+                                             std::string_view labels, const DataConfig& config,
+                                             const Offsets& of_training) {
   if (images.empty() || (!box.has(images) && !box.has(labels))) return std::nullopt;
   for (const std::string_view name : {images, labels}) {
     if (box.has(name)) continue;
@@ -53,7 +54,7 @@ Result<std::optional<Samples>> open_if_there(ArrayBox& box, std::string_view ima
                 fmt::format("{}: there is no array {}, but there is {}; add it, or leave both out",
                             config.path, name, name == images ? labels : images));
   }
-  DETOL_ASSIGN(Samples samples, box.open(images, labels));
+  DETOL_ASSIGN(Samples samples, box.open(images, labels, &of_training));
   return samples;
 }
 
@@ -68,10 +69,11 @@ Result<Found> open_arrays(const DataConfig& config, ArrayBox& box) {
   }
   DETOL_ASSIGN(const Names names, names_in(config, box));
   Found found;
-  DETOL_ASSIGN(found.training, box.open(names.training, names.training_labels));
+  DETOL_ASSIGN(found.training, box.open(names.training, names.training_labels, nullptr));
+  const Offsets& offsets = found.training.offsets;
   DETOL_ASSIGN(found.validation,
-               open_if_there(box, names.validation, names.validation_labels, config));
-  DETOL_ASSIGN(found.test, open_if_there(box, names.test, names.test_labels, config));
+               open_if_there(box, names.validation, names.validation_labels, config, offsets));
+  DETOL_ASSIGN(found.test, open_if_there(box, names.test, names.test_labels, config, offsets));
   return found;
 }
 
@@ -103,9 +105,9 @@ tl::expected<std::size_t, std::string> outputs_in(std::span<const std::int64_t> 
       fmt::format("labels of sizes {}, but there are {} images", fmt::join(sizes, " x "), images));
 }
 
-std::optional<BadTarget> bad_target(std::span<const float> targets, TaskKind task) {
+std::optional<BadTarget> bad_target(std::span<const double> targets, TaskKind task) {
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    const float target = targets[i];
+    const auto target = static_cast<float>(targets[i]);
     if (!std::isfinite(target))
       return BadTarget{i, fmt::format("{}: all numbers must be finite", target)};
     if (task == TaskKind::kMultiLabel && target != 0 && target != 1) {
@@ -128,6 +130,34 @@ Result<std::vector<std::int32_t>> labels_of(
     labels.push_back(static_cast<std::int32_t>(number));
   }
   return labels;
+}
+
+bool may_have_offsets(std::span<const std::int64_t> sizes, std::size_t bytes, bool is_whole) {
+  return sizes.size() == 2 && (bytes == 8 || (is_whole && bytes == 4));
+}
+
+void add_rows(std::span<const double> rows, std::span<OffsetFinder> columns) {
+  for (std::size_t i = 0; i < rows.size(); ++i) columns[i % columns.size()].add(rows[i]);
+}
+
+void subtract(std::span<const double> rows, std::span<const double> offsets, std::span<float> out) {
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    out[i] = static_cast<float>(rows[i] - (offsets.empty() ? 0 : offsets[i % offsets.size()]));
+}
+
+std::vector<float> offset_targets(std::span<const double> targets, TaskKind task,
+                                  std::size_t outputs, const Offsets* of_training,
+                                  Offsets& offsets) {
+  if (of_training != nullptr) {
+    offsets.targets = of_training->targets;
+  } else if (task == TaskKind::kRegression) {
+    std::vector<OffsetFinder> columns(outputs);
+    add_rows(targets, columns);
+    offsets.targets = offsets_of(columns);
+  }
+  std::vector<float> rest(targets.size());
+  subtract(targets, offsets.targets, rest);
+  return rest;
 }
 
 std::size_t first_not_finite(std::span<const float> all) {

@@ -23,8 +23,10 @@ class ArrayBox {
   virtual ~ArrayBox() = default;
   virtual bool has(std::string_view name) const = 0;
 
-  // Returns the samples of an array of images and one of labels. REQUIRES: it has both.
-  virtual Result<Samples> open(std::string_view images, std::string_view labels) = 0;
+  // Returns the samples of an array of images and one of labels, less the offsets of those to train
+  // on, which are found where there are none yet. REQUIRES: it has both.
+  virtual Result<Samples> open(std::string_view images, std::string_view labels,
+                               const Offsets* of_training) = 0;
 };
 
 // Opens x_train and y_train, train_images and train_labels, x and y and so on, with those for
@@ -79,13 +81,28 @@ struct BadTarget {
   std::size_t at = 0;
   std::string what;
 };
-std::optional<BadTarget> bad_target(std::span<const float> targets, TaskKind task);
+std::optional<BadTarget> bad_target(std::span<const double> targets, TaskKind task);
 
 // Converts numbers to labels, from 0 up to the largest that a class can have. `error_at` makes the
 // error of the label at an index.
 Result<std::vector<std::int32_t>> labels_of(
     std::span<const std::int64_t> numbers,
     const std::function<tl::unexpected<Error>(std::size_t, std::string_view)>& error_at);
+
+// Returns whether floats may be too coarse for the numbers of an array: a table of numbers of 8
+// bytes, or of whole ones of 4.
+bool may_have_offsets(std::span<const std::int64_t> sizes, std::size_t bytes, bool is_whole);
+
+// Adds rows of numbers to the finders of their columns; of a sequence there is one for all.
+void add_rows(std::span<const double> rows, std::span<OffsetFinder> columns);
+
+// Writes numbers less the offsets of their columns.
+void subtract(std::span<const double> rows, std::span<const double> offsets, std::span<float> out);
+
+// Returns the targets less their offsets, which are found where `of_training` is null.
+std::vector<float> offset_targets(std::span<const double> targets, TaskKind task,
+                                  std::size_t outputs, const Offsets* of_training,
+                                  Offsets& offsets);
 
 // Returns the index of the first value that is infinite or NaN; all.size() if there is none.
 std::size_t first_not_finite(std::span<const float> all);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <memory>
 
@@ -38,6 +39,19 @@ void translate(const TableColumn& column, CsvRecords& records, std::size_t input
     codes.push_back(column.code_of(category));
   for (std::size_t at = input; at < records.values.size(); at += records.width)
     records.values[at] = codes[static_cast<std::size_t>(records.values[at])];
+}
+
+// Says what was read and guessed of the table and its label.
+std::vector<std::string> remarks_of(const DataConfig& config, const TableLook& look) {
+  constexpr std::int64_t kFewClasses = 10;  // of numbers
+  std::vector<std::string> remarks = remarks_on(look);
+  const ColumnLook& label = look.columns[look.labels.front()];
+  if (has_labels(config.task) && label.kind == ColumnKind::kNumber && label.distinct > kFewClasses)
+    remarks.push_back(
+        fmt::format("column {}: its {} different numbers are taken as classes; data.task: "
+                    "regression predicts the number",
+                    in_quotes(label.name), label.distinct));
+  return remarks;
 }
 
 // Checks that there are two classes and that each has a training record.
@@ -104,6 +118,10 @@ std::uint64_t with_settings(std::uint64_t fingerprint, const DataConfig& config,
     const auto form = fmt::format("{} {} {}", header, columns.separator, columns.decimal);
     fingerprint = hash_combine(fingerprint, hash64(form));
   }
+  for (const auto* offsets : {&dataset.offsets.inputs, &dataset.offsets.targets}) {
+    for (const double offset : *offsets)
+      fingerprint = hash_combine(fingerprint, std::bit_cast<std::uint64_t>(offset));
+  }
   if (!dataset.table || (dataset.table->is_linear() && columns.use.empty() && columns.drop.empty()))
     return fingerprint;
   for (const TableColumn& column : dataset.table->columns) {
@@ -158,6 +176,14 @@ void scatter(const CsvRecords& records, std::span<const std::int32_t> labels,
   }
 }
 
+// Returns the offsets of columns; empty if none has one.
+std::vector<double> offsets_in(const TableLook& look, std::span<const std::size_t> columns) {
+  std::vector<double> offsets;
+  for (const std::size_t i : columns) offsets.push_back(look.columns[i].offset);
+  const bool none = std::ranges::all_of(offsets, [](double offset) { return offset == 0; });
+  return none ? std::vector<double>() : offsets;
+}
+
 NumberEncoding encoding_of(const DataConfig& config) {
   if (config.columns.numbers == "quantile") return NumberEncoding::kQuantile;
   if (config.columns.numbers == "piecewise") return NumberEncoding::kPiecewise;
@@ -202,6 +228,10 @@ Result<Dataset> load_csv(const DataConfig& config) {
     for (const std::size_t i : look.labels) dataset.class_names.push_back(look.columns[i].name);
   }
   const std::vector<std::int32_t> labels = classes_in(records, dataset.class_names);
+  dataset.offsets.inputs = offsets_in(look, columns_used(look, ColumnUse::kInput));
+  if (config.sequence && !dataset.offsets.inputs.empty())
+    dataset.offsets.inputs.erase(dataset.offsets.inputs.begin() + 1, dataset.offsets.inputs.end());
+  if (config.task == TaskKind::kRegression) dataset.offsets.targets = offsets_in(look, look.labels);
   SeparateSplitSizes separate;
   if (!config.test_path.empty()) separate.test = 0;  // the file is read later
   DETOL_ASSIGN(
@@ -228,6 +258,7 @@ Result<Dataset> load_csv(const DataConfig& config) {
   dataset.info.fingerprint =
       with_settings(fingerprint_of(config, records, assignment), config, dataset);
   dataset.info.look = std::make_shared<TableLook>(look);
+  dataset.info.remarks = remarks_of(config, look);
   if (labelled)
     DETOL_TRY(check_classes(config, assignment, labels, dataset.class_names));
   else if (config.task == TaskKind::kMultiLabel)

@@ -102,8 +102,10 @@ class CsvInputs final : public InputReader {
       return found != codes.end() ? found->second : static_cast<float>(codes.size());
     }
     if (misses) return std::numeric_limits<float>::quiet_NaN();
-    if (column.kind == ColumnKind::kDate) return date_in_cell(reader_, cell, column.is_day_first);
-    return number_in_cell(reader_, cell, decimal_,
+    const double offset = data_.offsets.of_input(input);
+    if (column.kind == ColumnKind::kDate)
+      return date_in_cell(reader_, cell, column.is_day_first, offset);
+    return number_in_cell(reader_, cell, decimal_, offset,
                           fmt::format("as column {} had to train on", in_quotes(column.name)));
   }
 

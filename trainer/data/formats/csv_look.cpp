@@ -8,6 +8,7 @@
 
 #include "core/table.h"
 #include "core/utf8.h"
+#include "trainer/data/formats/csv_offsets.h"
 
 namespace detol::inline trainer {
 namespace {
@@ -32,6 +33,7 @@ struct ColumnCount {
   std::unordered_set<std::string> distinct = {};  // up to kMostDistinct + 1
   CsvCell first_other = {};                       // that is no number; without text
   std::string first_other_text = {};
+  ColumnOffsets offsets = {};
 
   std::int64_t present() const { return numbers + others; }
   bool is_of_numbers() const { return numbers > 0 && others == 0; }
@@ -45,8 +47,9 @@ struct ColumnCount {
       return;
     }
     if (distinct.size() <= kMostDistinct) distinct.emplace(text);
-    if (number_in(text, decimal)) {
+    if (const auto number = number_in(text, decimal)) {
       ++numbers;
+      offsets.numbers.add(*number);
       return;
     }
     if (others++ == 0) {
@@ -55,8 +58,12 @@ struct ColumnCount {
     }
     // Once a column has text of another kind, dates are no longer looked for.
     if (std::max(dates_month_first, dates_day_first) + 1 < others) return;
-    dates_month_first += days_in(text, DateOrder::kMonthFirst) ? 1 : 0;
-    dates_day_first += days_in(text, DateOrder::kDayFirst) ? 1 : 0;
+    const auto month_first = days_in(text, DateOrder::kMonthFirst);
+    const auto day_first = days_in(text, DateOrder::kDayFirst);
+    dates_month_first += month_first ? 1 : 0;
+    dates_day_first += day_first ? 1 : 0;
+    if (month_first) offsets.days_month_first.add(*month_first);
+    if (day_first) offsets.days_day_first.add(*day_first);
   }
 };
 
@@ -81,6 +88,9 @@ class Looker {
     DETOL_TRY(find_labels());
     DETOL_TRY(choose_columns());
     for (std::size_t i = 0; i < counts_.size(); ++i) DETOL_TRY(describe(i));
+    std::vector<ColumnOffsets> offsets;
+    for (ColumnCount& count : counts_) offsets.push_back(std::move(count.offsets));
+    fill_offsets(look_, offsets, config_);
     if (columns_used(look_, ColumnUse::kInput).empty()) {
       return fail(ErrorCode::kInput,
                   fmt::format("{}: no column is left to learn from; {}", path_, join_remarks()));
@@ -243,6 +253,8 @@ class Looker {
     column.is_day_first = count.dates_day_first > count.dates_month_first;
     if (column.use == ColumnUse::kLabel && !count.is_of_numbers())
       column.kind = ColumnKind::kCategory;
+    if (column.use == ColumnUse::kLabel && column.distinct == 1 && count.missing == 0)
+      column.remark = "the same in every record: there is nothing to learn";
     if (column.use == ColumnUse::kLabel || column.use == ColumnUse::kLeftOut) return {};
     const auto typed = config_.columns.types.find(column.name);
     if (typed != config_.columns.types.end()) return take_type(i, typed->second);

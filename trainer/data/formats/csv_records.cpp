@@ -28,6 +28,7 @@ class RecordReader {
       inputs_.push_back(&look.columns[i]);
     for (const std::size_t i : columns_used(look, ColumnUse::kSplit))
       is_split_day_first_ = look.columns[i].is_day_first;
+    for (const std::size_t i : look.labels) labels_.push_back(&look.columns[i]);
     numbers_.resize(inputs_.size());
   }
 
@@ -50,7 +51,8 @@ class RecordReader {
       DETOL_ASSIGN(const float value, value_of(i, cells[layout_.inputs[i]]));
       records_.values.push_back(value);
     }
-    for (const std::size_t column : layout_.labels) DETOL_TRY(take_label(cells[column]));
+    for (std::size_t i = 0; i < labels_.size(); ++i)
+      DETOL_TRY(take_label(cells[layout_.labels[i]], labels_[i]->offset));
     for (const std::size_t column : layout_.split) DETOL_TRY(take_key(cells[column]));
     ++records_.size;
     return {};
@@ -62,8 +64,9 @@ class RecordReader {
     if (column.kind == ColumnKind::kCategory)
       return place_of(input, misses ? std::string_view() : cell.text, cell);
     if (misses && !config_.sequence) return kMissing;
-    if (column.kind == ColumnKind::kDate) return date_in_cell(reader_, cell, column.is_day_first);
-    return finite(cell, fmt::format("as column {} has", in_quotes(column.name)));
+    if (column.kind == ColumnKind::kDate)
+      return date_in_cell(reader_, cell, column.is_day_first, column.offset);
+    return finite(cell, column.offset, fmt::format("as column {} has", in_quotes(column.name)));
   }
 
   // Returns the place of a category in its dictionary; a new one is appended.
@@ -80,11 +83,11 @@ class RecordReader {
     return found->second;
   }
 
-  Result<float> finite(const CsvCell& cell, std::string_view rule) const {
-    return number_in_cell(reader_, cell, decimal_, rule);
+  Result<float> finite(const CsvCell& cell, double offset, std::string_view rule) const {
+    return number_in_cell(reader_, cell, decimal_, offset, rule);
   }
 
-  Result<void> take_label(const CsvCell& cell) {
+  Result<void> take_label(const CsvCell& cell, double offset) {
     if (cell.text.empty()) return reader_.error_at(cell, "the label is missing");
     if (has_labels(config_.task)) {
       if (!is_utf8(cell.text))
@@ -96,9 +99,9 @@ class RecordReader {
       return {};
     }
     const bool is_switch = config_.task == TaskKind::kMultiLabel;
-    DETOL_ASSIGN(const float number,
-                 finite(cell, is_switch ? "as the labels of data.task multi_label are"
-                                        : "as data.task regression needs one"));
+    DETOL_ASSIGN(const float number, finite(cell, offset,
+                                            is_switch ? "as the labels of data.task multi_label are"
+                                                      : "as data.task regression needs one"));
     if (is_switch && number != 0 && number != 1) {
       return reader_.error_at(cell, fmt::format("{} is neither 0 nor 1, as the labels of data.task "
                                                 "multi_label are",
@@ -129,7 +132,7 @@ class RecordReader {
   const TableLayout layout_;
   CsvReader reader_;
   const char decimal_;
-  std::vector<const ColumnLook*> inputs_;
+  std::vector<const ColumnLook*> inputs_, labels_;
   bool is_split_day_first_ = false;
   std::vector<std::unordered_map<std::string, float>> numbers_;  // of the categories of an input
   CsvRecords records_;
@@ -156,17 +159,19 @@ Result<TableLayout> layout_by_name(const CsvReader& reader, const TableLook& loo
 }  // namespace
 
 Result<float> number_in_cell(const CsvReader& reader, const CsvCell& cell, char decimal,
-                             std::string_view rule) {
+                             double offset, std::string_view rule) {
   const auto number = number_in(cell.text, decimal);
-  if (number && std::isfinite(static_cast<float>(*number))) return static_cast<float>(*number);
+  if (number && std::isfinite(static_cast<float>(*number)))
+    return static_cast<float>(*number - offset);
   return reader.error_at(cell,
                          fmt::format("{} is not a finite number, {}", in_quotes(cell.text), rule));
 }
 
-Result<float> date_in_cell(const CsvReader& reader, const CsvCell& cell, bool is_day_first) {
+Result<float> date_in_cell(const CsvReader& reader, const CsvCell& cell, bool is_day_first,
+                           double offset) {
   const auto days =
       days_in(cell.text, is_day_first ? DateOrder::kDayFirst : DateOrder::kMonthFirst);
-  if (days) return static_cast<float>(*days);
+  if (days) return static_cast<float>(*days - offset);
   return reader.error_at(cell, fmt::format("{} is no date", in_quotes(cell.text)));
 }
 

@@ -25,10 +25,12 @@ TableLayout layout_of(const TableLook& look);
 
 // CsvRecords: the records of one file, in its order.
 struct CsvRecords {
-  std::vector<float> values;  // size x width; NaN: missing; of a category its place in a dictionary
+  // size x width, less the offset of the column; NaN: missing; of a category its place in a
+  // dictionary
+  std::vector<float> values;
   std::vector<std::vector<std::string>> dictionaries;  // of each input; empty: it is a number
   std::vector<std::string> labels;                     // as written; only of tasks with labels
-  std::vector<float> targets;                          // of other tasks, record after record
+  std::vector<float> targets;                          // of other tasks, less their offsets
   std::vector<CsvCell> label_cells;                    // positions of the labels, without text
   std::vector<std::string> groups;                     // of data.split.by group
   std::vector<double> times;                           // of data.split.by time
@@ -39,11 +41,12 @@ struct CsvRecords {
   std::int64_t count() const { return static_cast<std::int64_t>(size); }
 };
 
-// Return the number in a cell, or a date as days since 1970-01-01. Errors (kInput, with
-// file:line:column): it is none, or not finite; `rule` says why it must be.
+// Return the number in a cell, or a date as days since 1970-01-01, less the column's offset. Errors
+// (kInput, with file:line:column): it is none, or not finite; `rule` says why it must be.
 Result<float> number_in_cell(const CsvReader& reader, const CsvCell& cell, char decimal,
-                             std::string_view rule);
-Result<float> date_in_cell(const CsvReader& reader, const CsvCell& cell, bool is_day_first);
+                             double offset, std::string_view rule);
+Result<float> date_in_cell(const CsvReader& reader, const CsvCell& cell, bool is_day_first,
+                           double offset);
 
 // Reads a file that was looked at. Errors (kInput, with file:line:column): a label is missing or
 // not what the task needs, a number is not finite.

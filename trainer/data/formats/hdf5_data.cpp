@@ -26,6 +26,7 @@ struct Array {
   std::vector<std::int64_t> sizes = {};
   bool is_integer = true;
   bool is_of_bytes = true;
+  std::size_t bytes = 1;  // of a number
 
   tl::unexpected<Error> error(std::string_view what, std::string_view remedy) const {
     return fail(ErrorCode::kInput, fmt::format("{}: {}; {}", place, what, remedy));
@@ -63,7 +64,8 @@ Result<Array> open_array(const std::shared_ptr<Hdf5Process>& file, const std::st
               .name = std::string(name),
               .place = fmt::format("{}: {}", path, name),
               .is_integer = said.is_integer,
-              .is_of_bytes = said.is_of_bytes};
+              .is_of_bytes = said.is_of_bytes,
+              .bytes = said.element};
   if (said.rank < 1 || said.rank > Hdf5Array::kMostSizes)
     return array.error("no array with sizes", "write it as one");
   if (!said.is_self_contained)
@@ -77,8 +79,12 @@ Result<Array> open_array(const std::shared_ptr<Hdf5Process>& file, const std::st
 
 class Hdf5Pixels final : public PixelSource {
  public:
-  Hdf5Pixels(Array images, std::string labels_place, const ImageLayout& layout)
-      : images_(std::move(images)), labels_place_(std::move(labels_place)), layout_(layout) {}
+  Hdf5Pixels(Array images, std::string labels_place, const ImageLayout& layout,
+             std::vector<double> offsets)
+      : images_(std::move(images)),
+        labels_place_(std::move(labels_place)),
+        layout_(layout),
+        offsets_(std::move(offsets)) {}
 
   Result<void> read(std::span<std::byte> out) override {
     return layout_.has_bytes ? read_as<std::uint8_t>(out, Hdf5Number::kByte)
@@ -102,7 +108,7 @@ class Hdf5Pixels final : public PixelSource {
                                bytes.size() / sizeof(Pixel));
     std::vector<Pixel> raw(out.size());
     const auto count = static_cast<std::int64_t>(out.size() / size);
-    DETOL_TRY(images_.read(at_, count, number, std::as_writable_bytes(std::span(raw))));
+    DETOL_TRY(read_raw(std::span(raw), count, number));
     if constexpr (std::is_same_v<Pixel, float>) {
       const std::size_t bad = first_not_finite(raw);
       if (bad < raw.size()) {
@@ -122,9 +128,23 @@ class Hdf5Pixels final : public PixelSource {
     return {};
   }
 
+  Result<void> read_raw(std::span<std::uint8_t> raw, std::int64_t count, Hdf5Number number) {
+    return images_.read(at_, count, number, std::as_writable_bytes(raw));
+  }
+
+  Result<void> read_raw(std::span<float> raw, std::int64_t count, Hdf5Number number) {
+    if (offsets_.empty()) return images_.read(at_, count, number, std::as_writable_bytes(raw));
+    std::vector<double> exact(raw.size());
+    DETOL_TRY(
+        images_.read(at_, count, Hdf5Number::kDouble, std::as_writable_bytes(std::span(exact))));
+    subtract(exact, offsets_, raw);
+    return {};
+  }
+
   Array images_;
   std::string labels_place_;
   ImageLayout layout_;
+  std::vector<double> offsets_;
   std::int64_t at_ = 0;  // the next sample
 };
 
@@ -143,13 +163,27 @@ Result<std::vector<std::int32_t>> read_labels(const Array& array) {
   });
 }
 
-Result<std::vector<float>> read_targets(const Array& array, std::size_t outputs, TaskKind task) {
-  std::vector<float> targets(static_cast<std::size_t>(array.sizes[0]) * outputs);
-  DETOL_TRY(array.read(0, array.sizes[0], Hdf5Number::kFloat,
+Result<std::vector<double>> read_targets(const Array& array, std::size_t outputs, TaskKind task) {
+  std::vector<double> targets(static_cast<std::size_t>(array.sizes[0]) * outputs);
+  DETOL_TRY(array.read(0, array.sizes[0], Hdf5Number::kDouble,
                        std::as_writable_bytes(std::span(targets))));
   if (const auto bad = bad_target(targets, task))
     return array.error(fmt::format("sample {}: {}", bad->at / outputs, bad->what), kMendSample);
   return targets;
+}
+
+// Reads all of a table. `channels`: as many columns as have offsets of their own.
+Result<std::vector<double>> find_offsets(const Array& table, std::size_t channels) {
+  constexpr std::int64_t kRows = 1024;  // at a time
+  std::vector<OffsetFinder> finders(channels);
+  for (std::int64_t first = 0; first < table.sizes[0]; first += kRows) {
+    const std::int64_t count = std::min(kRows, table.sizes[0] - first);
+    std::vector<double> rows(static_cast<std::size_t>(count * table.sizes[1]));
+    DETOL_TRY(
+        table.read(first, count, Hdf5Number::kDouble, std::as_writable_bytes(std::span(rows))));
+    add_rows(rows, finders);
+  }
+  return offsets_of(finders);
 }
 
 class Hdf5Box final : public ArrayBox {
@@ -159,7 +193,8 @@ class Hdf5Box final : public ArrayBox {
 
   bool has(std::string_view name) const override { return file_->find(name).is_there; }
 
-  Result<Samples> open(std::string_view images_name, std::string_view labels_name) override {
+  Result<Samples> open(std::string_view images_name, std::string_view labels_name,
+                       const Offsets* of_training) override {
     DETOL_ASSIGN(Array images, open_array(file_, config_.path, images_name));
     DETOL_ASSIGN(const Array labels, open_array(file_, config_.path, labels_name));
     const auto layout = layout_of(images.sizes, images.is_of_bytes, config_);
@@ -170,10 +205,19 @@ class Hdf5Box final : public ArrayBox {
     if (has_labels(config_.task)) {
       DETOL_ASSIGN(samples.labels, read_labels(labels));
     } else {
-      DETOL_ASSIGN(samples.targets, read_targets(labels, *outputs, config_.task));
+      DETOL_ASSIGN(const std::vector<double> targets, read_targets(labels, *outputs, config_.task));
+      samples.targets =
+          offset_targets(targets, config_.task, *outputs, of_training, samples.offsets);
+    }
+    if (of_training != nullptr) {
+      samples.offsets.inputs = of_training->inputs;
+    } else if (may_have_offsets(images.sizes, images.bytes, images.is_integer)) {
+      DETOL_ASSIGN(samples.offsets.inputs,
+                   find_offsets(images, static_cast<std::size_t>(layout->shape.channels)));
     }
     samples.fingerprint = fingerprint_of(samples);
-    samples.pixels = std::make_unique<Hdf5Pixels>(std::move(images), labels.place, *layout);
+    samples.pixels = std::make_unique<Hdf5Pixels>(std::move(images), labels.place, *layout,
+                                                  samples.offsets.inputs);
     return samples;
   }
 

@@ -130,6 +130,8 @@ hid_t memory_type(Hdf5Number number) {
       return H5T_NATIVE_UINT8;
     case Hdf5Number::kWhole:
       return H5T_NATIVE_INT64;
+    case Hdf5Number::kDouble:
+      return H5T_NATIVE_DOUBLE;
     case Hdf5Number::kFloat:
       break;
   }

@@ -34,7 +34,7 @@ struct Hdf5Array {
   std::array<std::int64_t, kMostSizes> sizes{};
 };
 
-enum class Hdf5Number : std::int32_t { kByte, kWhole, kFloat };  // u8, i64, f32
+enum class Hdf5Number : std::int32_t { kByte, kWhole, kFloat, kDouble };  // u8, i64, f32, f64
 
 class Hdf5Process {
  public:

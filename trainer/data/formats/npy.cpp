@@ -196,6 +196,12 @@ void convert_whole(const NpyArray& array, std::span<const std::uint8_t> raw, std
   }
 }
 
+template <typename Out>
+void convert_real(const NpyArray& array, std::span<const std::uint8_t> raw, std::span<Out> out) {
+  if (array.is_whole()) return convert_whole(array, raw, out);
+  return array.bytes == 4 ? convert<float>(array, raw, out) : convert<double>(array, raw, out);
+}
+
 }  // namespace
 
 std::uint64_t NpyArray::elements() const {
@@ -224,8 +230,11 @@ Result<NpyArray> read_npy_header(PackedFile& file) {
 }
 
 void to_floats(const NpyArray& array, std::span<const std::uint8_t> raw, std::span<float> out) {
-  if (array.is_whole()) return convert_whole(array, raw, out);
-  return array.bytes == 4 ? convert<float>(array, raw, out) : convert<double>(array, raw, out);
+  convert_real(array, raw, out);
+}
+
+void to_doubles(const NpyArray& array, std::span<const std::uint8_t> raw, std::span<double> out) {
+  convert_real(array, raw, out);
 }
 
 void to_whole_numbers(const NpyArray& array, std::span<const std::uint8_t> raw,

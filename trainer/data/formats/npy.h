@@ -34,8 +34,9 @@ struct NpyArray {
 // header, or its array is not supported or larger than the file can be.
 Result<NpyArray> read_npy_header(PackedFile& file);
 
-// Convert raw elements to floats or to whole numbers. REQUIRES: as many raw elements as `out` has;
-// to_whole_numbers: array.is_whole(). Numbers above the largest int64 become -1.
+// Convert raw elements to floats, doubles or whole numbers. REQUIRES: as many raw elements as `out`
+// has; to_whole_numbers: array.is_whole(). Numbers above the largest int64 become -1.
+void to_doubles(const NpyArray& array, std::span<const std::uint8_t> raw, std::span<double> out);
 void to_floats(const NpyArray& array, std::span<const std::uint8_t> raw, std::span<float> out);
 void to_whole_numbers(const NpyArray& array, std::span<const std::uint8_t> raw,
                       std::span<std::int64_t> out);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <set>
 
 #include "trainer/data/formats/archive.h"
@@ -33,8 +34,12 @@ Result<OpenArray> open_array(PackedFile file) {
 
 class NpyPixels final : public PixelSource {
  public:
-  NpyPixels(OpenArray images, OpenArray labels, const ImageLayout& layout)
-      : images_(std::move(images)), labels_(std::move(labels)), layout_(layout) {
+  NpyPixels(OpenArray images, OpenArray labels, const ImageLayout& layout,
+            std::vector<double> offsets)
+      : images_(std::move(images)),
+        labels_(std::move(labels)),
+        layout_(layout),
+        offsets_(std::move(offsets)) {
     const auto elements = static_cast<std::size_t>(layout_.shape.elements());
     raw_.resize(elements * images_.array.bytes);
     if (!layout_.has_bytes) values_.resize(elements);
@@ -66,7 +71,13 @@ class NpyPixels final : public PixelSource {
 
  private:
   Result<void> convert() {
-    to_floats(images_.array, raw_, values_);
+    if (offsets_.empty()) {
+      to_floats(images_.array, raw_, values_);
+    } else {
+      std::vector<double> exact(values_.size());
+      to_doubles(images_.array, raw_, exact);
+      subtract(exact, offsets_, values_);
+    }
     const std::size_t bad = first_not_finite(values_);
     if (bad == values_.size()) return {};
     return byte_error(images_.file.path(),
@@ -85,6 +96,7 @@ class NpyPixels final : public PixelSource {
   OpenArray images_;
   OpenArray labels_;
   ImageLayout layout_;
+  std::vector<double> offsets_;
   std::uint64_t read_ = 0;  // elements read so far
   std::vector<std::uint8_t> raw_;
   std::vector<float> values_;
@@ -109,18 +121,36 @@ Result<std::vector<std::int32_t>> read_labels(OpenArray& open) {
                    [&](std::size_t i, std::string_view what) { return open.error_at(i, what); });
 }
 
-Result<std::vector<float>> read_targets(OpenArray& open, TaskKind task) {
+Result<std::vector<double>> read_targets(OpenArray& open, TaskKind task) {
   std::vector<std::uint8_t> raw = room_for(open.array);
   DETOL_TRY(open.file.read(raw));
   DETOL_TRY(open.file.expect_end());
-  std::vector<float> targets(static_cast<std::size_t>(open.array.elements()));
-  to_floats(open.array, raw, targets);
+  std::vector<double> targets(static_cast<std::size_t>(open.array.elements()));
+  to_doubles(open.array, raw, targets);
   if (const auto bad = bad_target(targets, task)) return open.error_at(bad->at, bad->what);
   return targets;
 }
 
-Result<Samples> samples_of(PackedFile images_file, PackedFile labels_file,
-                           const DataConfig& config) {
+// Reads all of a table. `channels`: as many columns as have offsets of their own.
+Result<std::vector<double>> find_offsets(OpenArray table, std::size_t channels) {
+  const auto columns = static_cast<std::size_t>(table.array.sizes[1]);
+  std::vector<OffsetFinder> finders(channels);
+  std::vector<std::uint8_t> raw(columns * table.array.bytes);
+  std::vector<double> row(columns);
+  for (std::int64_t i = 0; i < table.array.sizes[0]; ++i) {
+    DETOL_TRY(table.file.read(raw));
+    to_doubles(table.array, raw, row);
+    add_rows(row, finders);
+  }
+  return offsets_of(finders);
+}
+
+using Open = std::function<Result<PackedFile>()>;
+
+// `of_training`: offsets that were found, or null.
+Result<Samples> samples_of(const Open& open_images, PackedFile labels_file,
+                           const DataConfig& config, const Offsets* of_training) {
+  DETOL_ASSIGN(PackedFile images_file, open_images());
   DETOL_ASSIGN(OpenArray images, open_array(std::move(images_file)));
   DETOL_ASSIGN(OpenArray labels, open_array(std::move(labels_file)));
   const auto layout = layout_of(images.array.sizes, images.array.is_of_bytes(), config);
@@ -131,10 +161,20 @@ Result<Samples> samples_of(PackedFile images_file, PackedFile labels_file,
   if (has_labels(config.task)) {
     DETOL_ASSIGN(samples.labels, read_labels(labels));
   } else {
-    DETOL_ASSIGN(samples.targets, read_targets(labels, config.task));
+    DETOL_ASSIGN(const std::vector<double> targets, read_targets(labels, config.task));
+    samples.targets = offset_targets(targets, config.task, *outputs, of_training, samples.offsets);
+  }
+  if (of_training != nullptr) {
+    samples.offsets.inputs = of_training->inputs;
+  } else if (may_have_offsets(images.array.sizes, images.array.bytes, images.array.is_whole())) {
+    DETOL_ASSIGN(PackedFile again, open_images());
+    DETOL_ASSIGN(OpenArray table, open_array(std::move(again)));
+    DETOL_ASSIGN(samples.offsets.inputs,
+                 find_offsets(std::move(table), static_cast<std::size_t>(layout->shape.channels)));
   }
   samples.fingerprint = fingerprint_of(samples);
-  samples.pixels = std::make_unique<NpyPixels>(std::move(images), std::move(labels), *layout);
+  samples.pixels = std::make_unique<NpyPixels>(std::move(images), std::move(labels), *layout,
+                                               samples.offsets.inputs);
   return samples;
 }
 
@@ -144,10 +184,11 @@ class Folder final : public ArrayBox {
 
   bool has(std::string_view name) const override { return path_of(name).has_value(); }
 
-  Result<Samples> open(std::string_view images, std::string_view labels) override {
-    DETOL_ASSIGN(PackedFile images_file, PackedFile::open(*path_of(images)));
+  Result<Samples> open(std::string_view images, std::string_view labels,
+                       const Offsets* of_training) override {
     DETOL_ASSIGN(PackedFile labels_file, PackedFile::open(*path_of(labels)));
-    return samples_of(std::move(images_file), std::move(labels_file), config_);
+    return samples_of([&] { return PackedFile::open(*path_of(images)); }, std::move(labels_file),
+                      config_, of_training);
   }
 
  private:
@@ -174,10 +215,11 @@ class Npz final : public ArrayBox {
     return members_.contains(std::string(name) + ".npy");
   }
 
-  Result<Samples> open(std::string_view images, std::string_view labels) override {
-    DETOL_ASSIGN(PackedFile images_file, unpack(std::string(images) + ".npy"));
+  Result<Samples> open(std::string_view images, std::string_view labels,
+                       const Offsets* of_training) override {
     DETOL_ASSIGN(PackedFile labels_file, unpack(std::string(labels) + ".npy"));
-    return samples_of(std::move(images_file), std::move(labels_file), config_);
+    return samples_of([&] { return unpack(std::string(images) + ".npy"); }, std::move(labels_file),
+                      config_, of_training);
   }
 
  private:

@@ -70,9 +70,9 @@ class Reader {
       return error_at(0, "this is no file of `detol data pack`");
     if (bytes().size() < packed::kPage) return error_at(bytes().size(), "the file is cut");
     const char version = text_at(known, 1).front();
-    if (version != packed::kVersion) {
+    if (version != packed::kVersion && version != packed::kVersionWithOffsets) {
       return error_at(known, fmt::format("format version {}, this detol reads {}",
-                                         in_quotes({&version, 1}), packed::kVersion));
+                                         in_quotes({&version, 1}), packed::kVersionWithOffsets));
     }
     const std::uint64_t size = number_at(packed::kHeadBytesAt);
     if (size % packed::kPage != 0 || size == 0)
@@ -127,6 +127,8 @@ class Reader {
     if (header.contains("pictures")) {
       if (const auto form = pictures_from(header.at("pictures"))) data_.pictures = *form;
     }
+    data_.offsets = {header.value("offsets", std::vector<double>()),
+                     header.value("target_offsets", std::vector<double>())};
     data_.mapped.block_bytes = whole_number<std::uint64_t>(header.at("block_bytes"));
     data_.mapped.block_images = whole_number<std::uint64_t>(header.at("block_images"));
   }
@@ -144,6 +146,12 @@ class Reader {
     if (!data_.class_names.empty() &&
         std::cmp_not_equal(data_.class_names.size(), info.task.classes))
       return impossible("number of class names");
+    const auto& [inputs, targets] = data_.offsets;
+    const auto is_finite = [](double x) { return std::isfinite(x); };
+    const bool fit = (inputs.empty() || std::cmp_equal(inputs.size(), shape.channels)) &&
+                     (targets.empty() || std::cmp_equal(targets.size(), info.task.classes));
+    if (!fit || !std::ranges::all_of(inputs, is_finite) || !std::ranges::all_of(targets, is_finite))
+      return impossible("list of offsets");
     const auto most = static_cast<std::int64_t>(bytes().size());
     for (const std::int64_t count : {info.training - 1, info.validation, info.test}) {
       if (count < 0 || count >= most) return impossible("number of images");
@@ -206,7 +214,8 @@ class Reader {
   }
 
   Result<void> check_targets(std::size_t targets_at) const {
-    const auto bad = bad_target(data_.targets, data_.info.task.kind);
+    const std::vector<double> targets(data_.targets.begin(), data_.targets.end());
+    const auto bad = bad_target(targets, data_.info.task.kind);
     if (!bad) return {};
     return error_at(targets_at + bad->at * sizeof(float), bad->what);
   }

@@ -10,6 +10,7 @@ namespace detol::inline trainer::packed {
 
 inline constexpr std::string_view kMagic = "DETOLDS";
 inline constexpr char kVersion = '1';
+inline constexpr char kVersionWithOffsets = '2';  // offsets, which version 1 did not know
 inline constexpr std::size_t kHeadBytesAt = 8;
 inline constexpr std::size_t kHeadSumAt = 16;  // checksum of the head from kLengthAt on
 inline constexpr std::size_t kLengthAt = 24;   // length of the header

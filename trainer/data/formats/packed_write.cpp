@@ -3,14 +3,15 @@
 //   file     := head block*
 //   head     := "DETOLDS" version  head_bytes  head_sum  length  header
 //               mean  deviation  targets  block_sum*  zeros
-//   version  := '1'
+//   version  := '1' | '2'         '2' if there are offsets
 //   head_bytes := u64   a multiple of 4096: where the first block begins
 //   head_sum := u64     XXH3 of the head from `length` on, zeros included
 //   length   := u64     bytes of the header
 //   header   := JSON    {"shape": [C, H, W], "pixels": "u8" | "f32", "task", "classes",
 //                        "class_names", "training", "validation", "test": images; "split":
-//                        data.split.validation; "fingerprint": 16 digits; "block_bytes",
-//                        "block_images"}
+//                        data.split.validation; "offsets", "target_offsets": subtracted from
+//                        pixels per channel, and from targets, if there are any; "fingerprint": 16
+//                        digits; "block_bytes", "block_images"}
 //   mean, deviation := f32{C}
 //   targets  := i32{N}            of task "classification": labels; N = training + validation +
 //             | f32{N x classes}  test, in this order; of "multi_label" and "regression": targets
@@ -108,6 +109,8 @@ std::string header_of(const Dataset& data, double validation, const Blocks& bloc
                            {"block_bytes", blocks.block_bytes()},
                            {"block_images", blocks.block_images()}};
   if (data.pictures) header["pictures"] = json_of(*data.pictures);
+  if (!data.offsets.inputs.empty()) header["offsets"] = data.offsets.inputs;
+  if (!data.offsets.targets.empty()) header["target_offsets"] = data.offsets.targets;
   return compact(header);
 }
 
@@ -125,7 +128,7 @@ std::string head_of(const Dataset& data, double validation, Blocks& blocks) {
   checked.resize(head_bytes - packed::kLengthAt, '\0');
 
   std::string head(packed::kMagic);
-  head += packed::kVersion;
+  head += data.offsets == Offsets() ? packed::kVersion : packed::kVersionWithOffsets;
   append_number(head, head_bytes);
   append_number(head, hash64(checked));
   return head + checked;
