@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/preflight.h"
 #include "cli/settings.h"
 #include "core/hash.h"
 #include "trainer/data/dataset.h"
@@ -70,6 +71,7 @@ Result<int> run_pack(const Arguments& arguments) {
                     ": a table of categories, dates, missing cells or encoded numbers cannot "
                     "be packed; train from the file");
   }
+  say_remarks(from, data.info);
   DETOL_TRY(write_packed(data, study->data.validation, out));
   return print_info(out, arguments.globals);
 }

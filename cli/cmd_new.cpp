@@ -114,6 +114,10 @@ Result<std::string> space_of_table(const Arguments& arguments, const fs::path& d
   DataConfig config{.format = "csv", .path = data.string()};
   if (arguments.has("label")) config.labels = {arguments.text("label")};
   DETOL_ASSIGN(TableLook look, look_at_table(config, config.path));
+  for (const std::size_t i : look.labels) {
+    const ColumnLook& label = look.columns[i];
+    if (!label.remark.empty()) log_warning("column {}: {}", in_quotes(label.name), label.remark);
+  }
   if (wants_number) {
     ColumnLook& label = look.columns[look.labels.front()];
     if (label.kind != ColumnKind::kNumber)

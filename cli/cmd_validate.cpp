@@ -8,7 +8,6 @@
 #include "cli/picture_summary.h"
 #include "cli/preflight.h"
 #include "cli/settings.h"
-#include "core/log.h"
 #include "core/rng.h"
 #include "trainer/data/data_sample.h"
 #include "trainer/data/table_look.h"
@@ -141,9 +140,6 @@ Result<int> validate(const Arguments& arguments) {
   DETOL_ASSIGN(const Admission admit, make_admission(config));
   const Sample sample =
       sample_of(config, preflight.data.task, admit, count ? *count : kDefaultSample);
-  if (preflight.data.look) {
-    for (const std::string& remark : remarks_on(*preflight.data.look)) log_info("{}", remark);
-  }
   DETOL_ASSIGN(const Rows report, report_on(config, preflight, sample));
   DETOL_TRY(print_data(render_record(report, arguments.globals)));
   return 0;

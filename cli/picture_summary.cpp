@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 #include <vector>
 
 #include "core/table.h"
-#include "core/utf8.h"
 
 namespace detol::inline cli {
 namespace {
@@ -19,15 +17,6 @@ std::string joined(const std::vector<std::string>& words) {
 
 std::string range_text(int least, int most) {
   return least == most ? std::to_string(least) : fmt::format("{} to {}", least, most);
-}
-
-std::string names_of_files(const std::vector<std::string>& paths) {
-  constexpr std::size_t kShown = 3;
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < std::min(kShown, paths.size()); ++i)
-    names.push_back(printable(std::filesystem::path(paths[i]).filename().string()));
-  if (paths.size() > kShown) names.emplace_back("...");
-  return joined(names);
 }
 
 }  // namespace
@@ -64,9 +53,7 @@ std::string notes_on(const PictureSurvey& survey) {
     notes.push_back(fmt::format("{} with transparency", survey.with_alpha));
   if (!survey.unreadable.empty())
     notes.push_back(fmt::format("{} cannot be read", survey.unreadable.size()));
-  if (!survey.passed_over.empty())
-    notes.push_back(fmt::format("{} other files passed over ({})", survey.passed_over.size(),
-                                names_of_files(survey.passed_over)));
+  if (!survey.passed_over.empty()) notes.push_back(passed_over_text(survey.passed_over));
   return joined(notes);
 }
 

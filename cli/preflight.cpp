@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "core/log.h"
 #include "core/table.h"
+#include "core/utf8.h"
 #include "encodings/network/task.h"
 #include "scheduler/pruners/pruner.h"
 #include "search/searcher.h"
@@ -84,6 +86,13 @@ Result<Budget> check_budget(const StudyConfig& config) {
   return *budget;
 }
 
+void say_remarks(const DataConfig& config, const DatasetInfo& data) {
+  std::filesystem::path path(config.path);
+  if (!path.has_filename()) path = path.parent_path();  // of "folder/"
+  for (const std::string& remark : data.remarks)
+    log_info("{}: {}", printable(path.filename().string()), remark);
+}
+
 Result<Preflight> check_study(const StudyConfig& config) {
   DETOL_TRY(check_search(config));
   warn_of_directions(config);
@@ -91,6 +100,7 @@ Result<Preflight> check_study(const StudyConfig& config) {
   DETOL_ASSIGN(Budget budget, check_budget(config));
   auto data = inspect_study(config);
   if (!data) return at(config.data_path_at, data.error());
+  say_remarks(config.data, *data);
   return Preflight{.budget = budget, .data = *data};
 }
 

@@ -23,8 +23,12 @@ Result<void> check_units(const Budget& budget, const StudyConfig& config);
 // Reads the budget of the space file. Errors (kUsage) with its place there.
 Result<Budget> check_budget(const StudyConfig& config);
 
-// Makes the searcher and the pruner once, reads the budget and the initial
-// trials, and reads the whole data set. Errors start with the place in the space file.
+// Says once, on stderr, what was guessed of the data, left out or passed over: a line for each.
+// Every command that begins to work with new data calls it before anything is drawn there.
+void say_remarks(const DataConfig& config, const DatasetInfo& data);
+
+// Makes the searcher and the pruner once, reads the budget and the initial trials, reads the whole
+// data set and says what was found in it. Errors start with the place in the space file.
 Result<Preflight> check_study(const StudyConfig& config);
 
 }  // namespace detol::inline cli

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "core/hash.h"
 #include "report/panels.h"
@@ -53,6 +54,20 @@ std::string scorer_text(const StudyConfig& config) {
                      config.function ? config.function->name : "");
 }
 
+// Returns what was said of the data when they were first read.
+std::vector<std::string> remarks_on_data(const ReportSource& source) {
+  std::vector<std::string> remarks;
+  if (source.dataset.rows.empty()) return remarks;
+  const auto facts = nlohmann::json::parse(cell_text(source.dataset, 0, "facts_json"), nullptr,
+                                           /*allow_exceptions=*/false);
+  if (!facts.is_object() || !facts.contains("remarks") || !facts["remarks"].is_array())
+    return remarks;
+  for (const auto& remark : facts["remarks"]) {
+    if (remark.is_string()) remarks.push_back(remark.get<std::string>());
+  }
+  return remarks;
+}
+
 std::string data_text(const ReportSource& source) {
   const StudyConfig& config = source.config;
   if (!config.trains() && !config.table) return scorer_text(config);
@@ -67,7 +82,9 @@ std::string data_text(const ReportSource& source) {
     if (!shape.empty()) text += fmt::format(" of {}", shape);
     if (!classes.empty() && classes != "0") text += fmt::format(", {} classes or targets", classes);
   }
-  return text + ", fingerprint " + to_hex(source.study.data_fingerprint);
+  text += ", fingerprint " + to_hex(source.study.data_fingerprint);
+  for (const std::string& remark : remarks_on_data(source)) text += "; " + remark;
+  return text;
 }
 
 std::string budget_text(const ReportSource& source) {

@@ -52,7 +52,8 @@ Fact dataset_fact(const DataConfig& config, const DatasetInfo& data) {
                     {"intrinsic_dimension", rounded(meta.intrinsic_dimension)},
                     {"nearest_neighbour", rounded(meta.nearest_neighbour)},
                     {"nearest_centroid", rounded(meta.nearest_centroid)},
-                    {"ridge", rounded(meta.ridge)}};
+                    {"ridge", rounded(meta.ridge)},
+                    {"remarks", data.remarks}};
   return {kDatasetFact, to_hex(data.fingerprint), compact(fields)};
 }
 

@@ -42,6 +42,36 @@ TEST(New, WritesASpaceForATableThatRuns) {
   EXPECT_NE(ran.err.find("test_loss"), std::string::npos) << ran.err;
 }
 
+// Returns how often the text has the word.
+int count_of(const std::string& word, const std::string& text) {
+  int count = 0;
+  for (auto at = text.find(word); at != text.npos; at = text.find(word, at + 1)) ++count;
+  return count;
+}
+
+TEST(Search, SaysOnceWhatItFoundInTheDataUnlessItIsQuiet) {
+  const TempFolder folder;
+  write_table(folder.path() / "people.csv", false);
+  const auto search = [&](const std::string& study, std::vector<std::string> more) {
+    std::vector<std::string> words = {"search", "--space",    "mlp_table",        "--study", study,
+                                      "--data", "people.csv", "--budget",         "1trials", "-j",
+                                      "1",      "--set",      "training.epochs=1"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(folder.path(), words);
+  };
+  const Ran ran = search("loud", {});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(count_of("people.csv: column 'note': text", ran.err), 1) << ran.err;
+  EXPECT_EQ(count_of("people.csv: column 'id': differs in every record", ran.err), 1) << ran.err;
+  EXPECT_EQ(count_of("people.csv: 60 records of 5 columns", ran.err), 1) << ran.err;
+  const Ran quiet = search("quiet", {"-q"});
+  ASSERT_EQ(quiet.code, 0) << quiet.err;
+  EXPECT_EQ(count_of("column", quiet.err), 0) << quiet.err;
+  const Ran kept = run(folder.path(), {"query", "-f", "csv",
+                                       "SELECT facts_json->>'remarks' AS said FROM v_datasets"});
+  EXPECT_EQ(count_of("column 'note': text", kept.out), 1) << kept.out << kept.err;
+}
+
 // With such a rate the accuracy stays that of the first epoch, which is then the best, while the
 // loss changes in every epoch.
 TEST(New, ATestedModelHasTheValidationMetricsOfItsBestEpoch) {

@@ -118,6 +118,18 @@ TEST_F(ImageFolder, ASurveyCountsWhatIsThere) {
   EXPECT_EQ(survey->passed_over, std::vector<std::string>{path("train/dark/notes.txt").string()});
 }
 
+TEST_F(ImageFolder, FilesThatAreNoPicturesAreSaidToBePassedOver) {
+  write_parts({"train/"});
+  EXPECT_TRUE(inspect_dataset(config())->remarks.empty());
+  write("train/dark/a.webp", "no picture");
+  write("train/dark/b.gif", "no picture");
+  const auto remarks = inspect_dataset(config())->remarks;
+  ASSERT_EQ(remarks.size(), 1u);
+  EXPECT_EQ(remarks[0],
+            "2 other files passed over (a.webp, b.gif): pictures are .jpg, .jpeg and "
+            ".png files");
+}
+
 TEST_F(ImageFolder, AFolderInAFolderIsNamed) {
   write_parts({"flowers/"});
   expect_words(load_dataset(config()), {"1 folders of classes", "if they are in 'flowers', name"});

@@ -1,5 +1,6 @@
 // Tables as people have them: what is found in a file, and what a network reads of it.
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <set>
@@ -162,6 +163,35 @@ TEST_F(MixedTable, TextOfManyDifferentCellsIsLeftOutAndSaidSo) {
       << found.columns[0].remark;
   data.columns.types = {{"note", "category"}};
   EXPECT_EQ(look(data).columns[0].use, ColumnUse::kInput);
+}
+
+bool says(const std::vector<std::string>& remarks, std::string_view what) {
+  return std::ranges::any_of(
+      remarks, [&](const std::string& remark) { return remark.find(what) != remark.npos; });
+}
+
+TEST_F(MixedTable, WhatWasFoundAndLeftOutGoesWithTheData) {
+  std::string text = "note,x,y\n";
+  for (int i = 0; i < 60; ++i)
+    text +=
+        "remark " + std::to_string(i) + "," + std::to_string(i % 7) + (i % 30 ? ",a\n" : ",b\n");
+  const auto remarks = inspect_dataset(config(text))->remarks;
+  EXPECT_TRUE(says(remarks, "60 records of 3 columns")) << remarks.size();
+  EXPECT_TRUE(says(remarks, "column 'note': text (60 different cells")) << remarks.size();
+  EXPECT_TRUE(says(remarks, "samples to train on")) << "the classes are unequal";
+  EXPECT_EQ(remarks.size(), 3u);
+}
+
+TEST_F(MixedTable, NumbersThatAreTakenAsClassesAreSaid) {
+  std::string text = "x,y\n";
+  for (int i = 0; i < 120; ++i) text += std::to_string(i) + "," + std::to_string(i % 12) + "\n";
+  EXPECT_TRUE(says(inspect_dataset(config(text))->remarks,
+                   "column 'y': its 12 different numbers are taken as classes"));
+}
+
+TEST_F(MixedTable, ALabelThatNeverDiffersIsOdd) {
+  const TableLook found = look(config("x,y\n1,a\n2,a\n3,a\n"));
+  EXPECT_EQ(found.columns[1].remark, "the same in every record: there is nothing to learn");
 }
 
 TEST_F(MixedTable, ColumnsAreChosenDroppedAndTyped) {

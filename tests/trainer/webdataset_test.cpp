@@ -55,6 +55,16 @@ TEST_F(WebDataset, ASampleIsAPictureAndItsLabel) {
   EXPECT_EQ(inspect_dataset(config())->fingerprint, data->info.fingerprint);
 }
 
+TEST_F(WebDataset, LabelsOfOtherPicturesAreSaidToBePassedOver) {
+  std::vector<TarMember> members = ten();
+  members.push_back({"part/2000.webp", "no picture"});
+  members.push_back({"part/2000.cls", "1\n"});
+  write_tar(path("all.tar"), members);
+  const DatasetInfo info = inspect_dataset(config("all.tar")).value();
+  EXPECT_EQ(info.remarks,
+            (std::vector<std::string>{"1 label without a .jpg, .jpeg or .png file passed over"}));
+}
+
 TEST_F(WebDataset, OneShardMayBeAll) {
   write_tar(path("all.tar"), ten());
   const DatasetInfo info = inspect_dataset(config("all.tar")).value();

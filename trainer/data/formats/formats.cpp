@@ -7,6 +7,7 @@
 
 #include "core/hash.h"
 #include "core/table.h"
+#include "trainer/data/data_sample.h"
 #include "trainer/data/formats/cifar.h"
 #include "trainer/data/formats/csv_data.h"
 #include "trainer/data/formats/files.h"
@@ -76,6 +77,17 @@ Result<void> set_task(DatasetInfo& info, const DataConfig& config) {
   return {};
 }
 
+// Says how unequal the classes to train on are, where a metric such as accuracy hides it.
+void remark_on_classes(DatasetInfo& info) {
+  constexpr std::int64_t kOdd = 10;  // times as many
+  if (!info.sample || info.sample->in_class.size() < 2) return;
+  const auto [least, most] = std::ranges::minmax(info.sample->in_class);
+  if (most < kOdd * least) return;
+  info.remarks.push_back(
+      fmt::format("of {} samples to train on {} are of the most frequent class, {} of the rarest",
+                  info.training, most, least));
+}
+
 }  // namespace
 
 std::span<const FormatRow> formats() {
@@ -104,6 +116,7 @@ Result<DatasetInfo> inspect_dataset(const DataConfig& config) {
   return within_memory(config, [&]() -> Result<DatasetInfo> {
     DETOL_ASSIGN(DatasetInfo info, format->inspect(config));
     DETOL_TRY(set_task(info, config));
+    remark_on_classes(info);
     return info;
   });
 }

@@ -8,6 +8,7 @@
 #include "core/file.h"
 #include "trainer/data/formats/picture.h"
 #include "trainer/data/formats/picture_folder.h"
+#include "trainer/data/formats/picture_survey.h"
 
 namespace detol::inline trainer {
 namespace {
@@ -73,10 +74,15 @@ Result<Samples> samples_of(PictureFiles files, const DataConfig& config) {
   const auto shape = PictureDecoder(form_of(config)).shape_of(bytes_in(first));
   if (!shape) return picture_error(files.paths.front(), shape.error());
   const std::uint64_t fingerprint = fingerprint_of(files.labels, *shape);
+  std::vector<std::string> others, remarks;
+  for (const fs::path& path : files.passed_over) others.push_back(path.string());
+  if (!others.empty())
+    remarks.push_back(passed_over_text(others) + ": pictures are .jpg, .jpeg and .png files");
   return Samples{.shape = *shape,
                  .labels = std::move(files.labels),
                  .fingerprint = fingerprint,
-                 .pixels = std::make_unique<FolderPixels>(std::move(files.paths), *shape, config)};
+                 .pixels = std::make_unique<FolderPixels>(std::move(files.paths), *shape, config),
+                 .remarks = std::move(remarks)};
 }
 
 }  // namespace

@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "core/file.h"
+#include "core/log.h"
 #include "trainer/data/formats/picture.h"
 #include "trainer/data/formats/picture_folder.h"
+#include "trainer/data/formats/picture_survey.h"
 
 namespace detol::inline trainer {
 namespace {
@@ -49,19 +51,25 @@ class PictureInputs final : public InputReader {
 
 Result<std::vector<fs::path>> pictures_in(const fs::path& folder) {
   std::vector<fs::path> files;
+  std::vector<std::string> others;
   std::error_code error, ignored;
   const auto options = fs::directory_options::follow_directory_symlink;
   fs::recursive_directory_iterator at(folder, options, error);
   for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
     const std::string name = at->path().filename().string();
-    if (is_picture(name) && !name.starts_with('.') && at->is_regular_file(ignored))
+    if (name.starts_with('.') || !at->is_regular_file(ignored)) continue;
+    if (is_picture(name))
       files.push_back(at->path());
+    else
+      others.push_back(at->path().string());
   }
   if (error)
     return fail(ErrorCode::kInput, fmt::format("{}: {}", folder.string(), error.message()));
   if (files.empty())
     return fail(ErrorCode::kInput, folder.string() + ": no .jpg, .jpeg or .png file is inside");
   std::ranges::sort(files);
+  std::ranges::sort(others);
+  if (!others.empty()) log_info("{}: {}", folder.string(), passed_over_text(others));
   return files;
 }
 

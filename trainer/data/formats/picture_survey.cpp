@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/file.h"
+#include "core/utf8.h"
 #include "trainer/data/formats/exif.h"
 #include "trainer/data/formats/picture.h"
 #include "trainer/data/formats/picture_file.h"
@@ -60,6 +61,17 @@ class Surveyor {
 };
 
 }  // namespace
+
+std::string passed_over_text(const std::vector<std::string>& paths) {
+  constexpr std::size_t kShown = 3;
+  if (paths.empty()) return {};
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(kShown, paths.size()); ++i)
+    names.push_back(printable(std::filesystem::path(paths[i]).filename().string()));
+  if (paths.size() > kShown) names.emplace_back("...");
+  return fmt::format("{} other file{} passed over ({})", paths.size(), paths.size() == 1 ? "" : "s",
+                     fmt::join(names, ", "));
+}
 
 Result<PictureSurvey> survey_pictures(const std::filesystem::path& root) {
   using Class = PictureSurvey::Class;

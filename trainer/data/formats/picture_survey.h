@@ -30,6 +30,9 @@ struct PictureSurvey {
   bool differ_in_size() const { return least_height != most_height || least_width != most_width; }
 };
 
+// Returns "3 other files passed over (notes.txt, ...)"; empty if there are none.
+std::string passed_over_text(const std::vector<std::string>& paths);
+
 // Reads the headers of all pictures of data in the format image_folder. Errors (kInput): those of
 // list_pictures().
 Result<PictureSurvey> survey_pictures(const std::filesystem::path& root);

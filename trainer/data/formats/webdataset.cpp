@@ -134,11 +134,16 @@ class Listing {
                         "a sample is NAME.jpg or NAME.png with NAME.cls");
     }
     const std::uint64_t fingerprint = fingerprint_of(labels_, *shape_);
+    std::vector<std::string> remarks;
+    if (without_picture_ > 0)
+      remarks.push_back(fmt::format("{} label{} without a .jpg, .jpeg or .png file passed over",
+                                    without_picture_, without_picture_ == 1 ? "" : "s"));
     return Samples{
         .shape = *shape_,
         .labels = std::move(labels_),
         .fingerprint = fingerprint,
-        .pixels = std::make_unique<ShardPixels>(shards_, std::move(places_), *shape_, config_)};
+        .pixels = std::make_unique<ShardPixels>(shards_, std::move(places_), *shape_, config_),
+        .remarks = std::move(remarks)};
   }
 
  private:
@@ -162,6 +167,7 @@ class Listing {
         DETOL_TRY(take_picture(reader, shard, *name));
       }
     }
+    without_picture_ += labels.size() - std::min(labels.size(), pictures.size());
     labels_.resize(places_.size());
     for (std::size_t i = first; i < places_.size(); ++i) {
       const auto label = labels.find(member_of(places_[i].name).sample);
@@ -205,6 +211,7 @@ class Listing {
   std::vector<Place> places_;
   std::vector<std::int32_t> labels_;
   std::optional<Shape> shape_;
+  std::size_t without_picture_ = 0;  // labels
 };
 
 struct Shards {
