@@ -128,7 +128,10 @@ Result<event::Model> TestBench::of_trial(const Rows& trials, std::size_t row) {
 }
 
 Result<event::Model> TestBench::measure(const TrainedNetwork& network) {
+  constexpr std::int64_t kMany = 5000;  // records, which take long enough to wonder
   const Candidate& candidate = network.candidate;
+  const std::int64_t records = data_->data->info.test;
+  if (records >= kMany) log_info("testing trial {} on {} records", network.trial, records);
   const auto metrics =
       test_metrics(candidate.network, best_weights(network.checkpoint), candidate.recipe,
                    *data_->data, inference_backend(storage_, study_.record.name));

@@ -48,7 +48,7 @@ void draw_resample(std::uint64_t number, std::span<std::uint16_t> times) {
 }
 
 std::uint64_t resamples_for(std::int64_t cells) {
-  constexpr double kMost = 2000, kLeast = 200, kWork = 5e8;
+  constexpr double kMost = 2000, kLeast = 200, kWork = 2e7;
   return static_cast<std::uint64_t>(std::clamp(kWork / static_cast<double>(cells), kLeast, kMost));
 }
 

@@ -31,7 +31,8 @@ ConfidenceInterval percentile_interval(std::vector<double> of_resamples);
 void draw_resample(std::uint64_t number, std::span<std::uint16_t> times);
 
 // Returns how many resamples to draw where one takes time in proportion to `cells`: 2,000, or as
-// many as keep cells x resamples at 5e8, but at least 200.
+// many as keep cells x resamples at 2e7, but at least 200: the interval of many images is narrow,
+// so that its ends need not be sharp.
 std::uint64_t resamples_for(std::int64_t cells);
 
 }  // namespace detol::inline trainer

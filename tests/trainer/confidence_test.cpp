@@ -140,7 +140,7 @@ TEST(Confidence, OfAMeanIsAsWideAsTheNormalDistributionSays) {
 
 TEST(Confidence, LargeDataHaveFewerResamples) {
   EXPECT_EQ(resamples_for(1), 2000u);
-  EXPECT_EQ(resamples_for(1'000'000), 500u);
+  EXPECT_EQ(resamples_for(40'000), 500u);
   EXPECT_EQ(resamples_for(1'000'000'000), 200u);
 }
 
