@@ -12,16 +12,38 @@ constexpr std::array<Words, 1> kSoftmaxLosses = {"cross_entropy"};
 constexpr std::array<Words, 1> kSigmoidLosses = {"binary_cross_entropy"};
 constexpr std::array<Words, 3> kDistances = {"mse", "mae", "huber"};
 
-constexpr std::array<Words, 11> kClassMetrics = {"val_accuracy", "val_loss",
-                                                 "train_loss",   "train_accuracy",
-                                                 "val_f1",       "val_balanced_accuracy",
-                                                 "val_auc",      "val_average_precision",
-                                                 "val_mcc",      "val_ece",
-                                                 "val_top5"};
+enum class Better { kLarger, kSmaller };
+
+// Metric: the direction stands beside the name, so that no metric is without one.
+struct Metric {
+  constexpr Metric(Words its_name, Better its_better) : name(its_name), better(its_better) {}
+  Words name;
+  Better better;
+};
+
+constexpr std::array kOfClasses = {
+    Metric{"val_accuracy", Better::kLarger}, Metric{"val_loss", Better::kSmaller},
+    Metric{"train_loss", Better::kSmaller},  Metric{"train_accuracy", Better::kLarger},
+    Metric{"val_f1", Better::kLarger},       Metric{"val_balanced_accuracy", Better::kLarger},
+    Metric{"val_auc", Better::kLarger},      Metric{"val_average_precision", Better::kLarger},
+    Metric{"val_mcc", Better::kLarger},      Metric{"val_ece", Better::kSmaller},
+    Metric{"val_top5", Better::kLarger}};
+constexpr std::array kOfRegression = {
+    Metric{"val_loss", Better::kSmaller}, Metric{"train_loss", Better::kSmaller},
+    Metric{"val_mae", Better::kSmaller}, Metric{"val_rmse", Better::kSmaller},
+    Metric{"val_r2", Better::kLarger}};
+
+template <std::size_t kCount>
+constexpr std::array<Words, kCount> metric_words(const std::array<Metric, kCount>& metrics) {
+  std::array<Words, kCount> names;
+  std::ranges::transform(metrics, names.begin(), &Metric::name);
+  return names;
+}
+
+constexpr auto kClassMetrics = metric_words(kOfClasses);
 // All but val_top5, which needs several classes, one of them right.
 constexpr std::span<const Words> kSigmoidMetrics = std::span(kClassMetrics).first(10);
-constexpr std::array<Words, 5> kRegressionMetrics = {"val_loss", "train_loss", "val_mae",
-                                                     "val_rmse", "val_r2"};
+constexpr auto kRegressionMetrics = metric_words(kOfRegression);
 
 constexpr std::array kTasks = {
     TaskRow{"classification", "one of several classes", TaskKind::kClassification, kSoftmaxLosses,
@@ -45,11 +67,10 @@ const TaskRow& row_of(TaskKind kind) {
 }
 
 bool is_better_if_larger(std::string_view metric) {
-  constexpr std::array<Words, 9> kLarger = {
-      "val_accuracy", "train_accuracy",        "val_f1",  "val_balanced_accuracy",
-      "val_auc",      "val_average_precision", "val_mcc", "val_top5",
-      "val_r2"};
-  return std::ranges::find(kLarger, metric) != kLarger.end();
+  const auto is_it = [metric](const Metric& one) {
+    return one.name == metric && one.better == Better::kLarger;
+  };
+  return std::ranges::any_of(kOfClasses, is_it) || std::ranges::any_of(kOfRegression, is_it);
 }
 
 }  // namespace detol::inline encoding
