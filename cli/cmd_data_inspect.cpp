@@ -40,6 +40,7 @@ Rows record_of_pictures(const std::string& path, const PictureSurvey& survey) {
 Result<int> inspect_table(const std::string& path, const Globals& globals) {
   DETOL_ASSIGN(const TableLook look, look_at_table({.format = "csv", .path = path}, path));
   log_info("{}", remarks_on(look).front());
+  for (const std::string& remark : look.remarks) log_info("{}", remark);
   Rows columns{.columns = {"column", "use", "kind", "missing", "distinct", "remark"}, .rows = {}};
   for (const ColumnLook& column : look.columns) {
     columns.rows.push_back({column.name, std::string(name_of(column.use)),

@@ -15,6 +15,7 @@
 #include "core/json_text.h"
 #include "core/log.h"
 #include "core/table.h"
+#include "core/utf8.h"
 #include "encodings/foreign/foreign_space.h"
 #include "encodings/study/study_config.h"
 #include "trainer/data/formats/csv_look.h"
@@ -68,10 +69,12 @@ std::vector<std::string> columns_to_drop(const TableLook& look) {
 
 std::string data_section(const fs::path& data, const TableLook& look) {
   std::string text = "data:\n";
-  for (const std::string& remark : remarks_on(look)) text += fmt::format("  # {}\n", remark);
+  for (const std::string& remark : remarks_on(look))
+    text += fmt::format("  # {}\n", printable(remark));
   const ColumnLook& label = look.columns[look.labels.front()];
   text += fmt::format("  format: csv\n  path: {}\n  label: {}\n", quoted(data.string()),
                       quoted(label.name));
+  if (label.missing > 0) text += "  missing_label: drop\n";
   if (is_regression(look)) {
     text += "  task: regression\n";
   } else if (label.kind == ColumnKind::kNumber) {
@@ -111,7 +114,7 @@ Result<std::string> ready_space(const std::string& name) {
 // Returns the space file for a table: its task says which of the two ready ones it begins with.
 Result<std::string> space_of_table(const Arguments& arguments, const fs::path& data) {
   const bool wants_number = arguments.text("NAME") == "table_regression";
-  DataConfig config{.format = "csv", .path = data.string()};
+  DataConfig config{.format = "csv", .path = data.string(), .missing_label = "drop"};
   if (arguments.has("label")) config.labels = {arguments.text("label")};
   DETOL_ASSIGN(TableLook look, look_at_table(config, config.path));
   for (const std::size_t i : look.labels) {

@@ -48,10 +48,14 @@ class BodyFile {
   std::filesystem::path path_;
 };
 
-// Returns a value of JSON as a cell of a CSV file.
-Result<std::string> cell_of(const json& value) {
+// Returns a value of JSON as a cell of a CSV file, numbers with its decimal sign.
+Result<std::string> cell_of(const json& value, const TableDialect& dialect) {
   if (value.is_null()) return std::string();
-  if (value.is_number() || value.is_boolean()) return compact(value);
+  if (value.is_number() || value.is_boolean()) {
+    std::string number = compact(value);
+    std::ranges::replace(number, '.', dialect.decimal);
+    return number;
+  }
   if (!value.is_string())
     return fail(ErrorCode::kInput, "a row's values must be numbers, texts or null");
   std::string cell = "\"";
@@ -60,33 +64,38 @@ Result<std::string> cell_of(const json& value) {
 }
 
 // Returns the row as a line of a CSV file of the network's columns.
-Result<std::string> line_of(const json& row, const TableEncoder& table) {
+Result<std::string> line_of(const json& row, const TableEncoder& table,
+                            const TableDialect& dialect) {
   if (!row.is_object()) return fail(ErrorCode::kInput, "a row must be a JSON object");
   std::string line;
   for (const TableColumn& column : table.columns) {
     const auto found = row.find(column.name);
     if (found == row.end())
       return fail(ErrorCode::kInput, fmt::format("a row has no {}", compact(json(column.name))));
-    DETOL_ASSIGN(const std::string cell, cell_of(*found));
-    line += (&column == &table.columns.front() ? "" : ",") + cell;
+    DETOL_ASSIGN(const std::string cell, cell_of(*found, dialect));
+    if (&column != &table.columns.front()) line += dialect.separator;
+    line += cell;
   }
   return line + "\n";
 }
 
-// Returns the rows, or the one row, as a CSV file of the network's columns.
+// Returns the rows, or the one row, as a CSV file of the network's columns, in the dialect that it
+// reads first.
 Result<std::string> csv_of(const json& rows, const TableEncoder& table) {
+  const TableDialect dialect = table.dialect.value_or(TableDialect{});
   std::string text;
   for (const TableColumn& column : table.columns) {
-    DETOL_ASSIGN(const std::string name, cell_of(column.name));
-    text += (text.empty() ? "" : ",") + name;
+    DETOL_ASSIGN(const std::string name, cell_of(column.name, dialect));
+    if (!text.empty()) text += dialect.separator;
+    text += name;
   }
   text += '\n';
   if (!rows.is_array()) {
-    DETOL_ASSIGN(const std::string line, line_of(rows, table));
+    DETOL_ASSIGN(const std::string line, line_of(rows, table, dialect));
     return text + line;
   }
   for (const json& row : rows) {
-    DETOL_ASSIGN(const std::string line, line_of(row, table));
+    DETOL_ASSIGN(const std::string line, line_of(row, table, dialect));
     text += line;
   }
   return text;

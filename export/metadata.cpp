@@ -18,8 +18,8 @@ using nlohmann::json;
 constexpr std::string_view kPrefix = "detol.";
 
 // Keys with a meaning of their own; every other is a property.
-constexpr std::array<std::string_view, 17> kReserved = {
-    "architecture", "classes",        "columns", "deviation", "input",    "input_shape",
+constexpr std::array<std::string_view, 18> kReserved = {
+    "architecture", "classes",        "columns", "deviation", "dialect",  "input", "input_shape",
     "mean",         "metrics",        "offsets", "params",    "pictures", "shares",
     "table",        "target_offsets", "task",    "threshold", "version"};
 
@@ -151,7 +151,8 @@ Result<void> read_task(const Metadata& metadata, Model& model) {
 Result<void> read_preparation(const Metadata& metadata, Model& model) {
   DETOL_ASSIGN(const json table, entry(metadata, "table"));
   if (!table.is_null()) {
-    DETOL_ASSIGN(TableEncoder encoder, table_from(table));
+    DETOL_ASSIGN(const json dialect, entry(metadata, "dialect"));
+    DETOL_ASSIGN(TableEncoder encoder, table_from(table, dialect));
     model.table = std::make_shared<TableEncoder>(std::move(encoder));
   }
   DETOL_ASSIGN(const json pictures, entry(metadata, "pictures"));
@@ -211,6 +212,7 @@ Metadata metadata_of(const Model& model, bool is_raw) {
   if (!model.offsets.inputs.empty()) note("offsets", compact(json(model.offsets.inputs)));
   if (!model.offsets.targets.empty()) note("target_offsets", compact(json(model.offsets.targets)));
   if (model.table) note("table", compact(json_of(*model.table)));
+  if (model.table && model.table->dialect) note("dialect", compact(json_of(*model.table->dialect)));
   if (model.pictures) note("pictures", compact(json_of(*model.pictures)));
   if (!model.class_names.empty()) note("classes", compact(json(model.class_names)));
   if (!model.shares.empty()) note("shares", compact(json(model.shares)));

@@ -17,6 +17,7 @@ struct KeyOfFormats {
 constexpr KeyOfFormats kKeysOfFormats[] = {{"label", "csv, cifar, hdf5"},
                                            {"sequence", "csv, npy, hdf5"},
                                            {"test_path", "csv"},
+                                           {"missing_label", "csv"},
                                            {"separator", "csv"},
                                            {"decimal", "csv"},
                                            {"header", "csv"},
@@ -124,6 +125,12 @@ Result<void> suits_task(const YamlNode& tree, const YamlSource& source, const Da
                         fmt::format("data.label: {} columns, but data.task {} takes one; "
                                     "multi_label and regression take several",
                                     data.labels.size(), task.name));
+  }
+  if (data.missing_label == "class" && !has_labels(task.kind)) {
+    return source.error(node_at(tree, {"data", "missing_label"})->at,
+                        fmt::format("data.missing_label: data.task {} has no classes; accepted: "
+                                    "error, drop",
+                                    task.name));
   }
   for (const std::string& loss : words_of_training(tree, "loss")) {
     if (std::ranges::find(task.losses, loss) != task.losses.end()) continue;

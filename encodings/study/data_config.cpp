@@ -52,6 +52,7 @@ DataConfig data_config_from(const json& data) {
   config.labels = data.value("label", config.labels);
   config.sequence = data.value("sequence", config.sequence);
   config.test_path = data.value("test_path", "");
+  config.missing_label = data.value("missing_label", config.missing_label);
   config.layout = data.value("layout", "");
   config.images = data.value("images", "");
   config.size = data.value("size", config.size);

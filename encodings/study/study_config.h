@@ -73,6 +73,7 @@ struct DataConfig {
   std::vector<std::string> labels = {};  // csv: columns' names, first or last; cifar: fine, coarse
   bool sequence = false;                 // the columns are a sequence of one channel
   std::string test_path = {};            // the test set is all records of another file
+  std::string missing_label = "error";   // csv: or drop, the record; class, the word for it is one
   std::string layout = {};  // of the images in an array: chw or hwc; empty: inferred from its sizes
   std::string images = {};  // hdf5: the name of the images; `labels` has that of the labels
   int size = 0;             // of pictures: side of the square that they become; 0: as they are

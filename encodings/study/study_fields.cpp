@@ -44,6 +44,7 @@ constexpr std::array<Words, 4> kTaskNames = {"classification", "binary", "multi_
 constexpr std::array<Words, 3> kFits = {"crop", "pad", "stretch"};
 
 constexpr std::array<Words, 2> kLayouts = {"chw", "hwc"};
+constexpr std::array<Words, 3> kMissingLabels = {"error", "drop", "class"};
 
 constexpr std::array<Words, 2> kDirections = {"maximize", "minimize"};
 
@@ -212,6 +213,7 @@ std::span<const Field> data_fields() {
       Field{.key = "label", .kind = kTextOrTexts},
       Field{.key = "sequence", .kind = kBool},
       Field{.key = "test_path", .kind = kWord},
+      Field{.key = "missing_label", .kind = kWord, .words = kMissingLabels},
       Field{.key = "separator", .kind = kWord},
       Field{.key = "decimal", .kind = kWord},
       Field{.key = "header", .kind = kBool},

@@ -45,9 +45,10 @@ class NewInputs : public ::testing::Test {
     return cells[0] + "," + cells[1] + "," + cells[2] + "," + cells[3];
   }
 
-  Preprocessing trained_on(const std::string& text) const {
+  Preprocessing trained_on(const std::string& text, const ColumnsConfig& columns = {}) const {
     const std::string file = write("training.csv", text).string();
-    return preprocessing_of(load_dataset({.format = "csv", .path = file}).value());
+    const DataConfig config{.format = "csv", .path = file, .columns = columns};
+    return preprocessing_of(load_dataset(config).value());
   }
 
   // Returns what the network reads of all inputs, `most` at a time.
@@ -107,6 +108,70 @@ TEST_F(NewInputs, OfATableWithoutAHeaderAreFoundByTheirPlaces) {
   EXPECT_EQ(read(alone, data), expected);
   EXPECT_NE(refusal(write("few.csv", "1,red\n"), data).find("few.csv:1:1: 2 columns"),
             std::string::npos);
+}
+
+TEST_F(NewInputs, OfATableHaveItsNamelessColumns) {
+  const auto table = [](const std::string& header, bool has_index, const char* separator = ",") {
+    std::string text = header + "\n";
+    for (int i = 0; i < 40; ++i)
+      text += (has_index ? std::to_string(i) + separator : "") + std::to_string(i % 7) + separator +
+              (i % 2 == 0 ? "p" : "q") + "\n";
+    return text;
+  };
+  for (const ColumnsConfig& columns : {ColumnsConfig{}, {.types = {{"column_1", "number"}}}}) {
+    const Preprocessing data = trained_on(table(",a,y", true), columns);
+    const auto expected = read(path("training.csv"), data);
+    ASSERT_EQ(expected.size(), 40 * data.table->inputs());
+    EXPECT_EQ(read(write("marked.csv", "\xef\xbb\xbf" + table(",a,y", true)), data), expected);
+    EXPECT_EQ(read(write("quoted.csv", table("\"\" , \" a \",y", true)), data), expected);
+    EXPECT_EQ(read(write("other.csv", table(";a;y", true, ";")), data), expected);
+  }
+  const Preprocessing dropped = trained_on(table(",a,y", true));
+  const auto expected = read(path("training.csv"), dropped);
+  EXPECT_EQ(read(write("without.csv", table("a,y", false)), dropped), expected);
+  EXPECT_NE(refusal(write("bad.csv", table(",b,y", true)), dropped)
+                .find("bad.csv:1:1: unknown column 'a'; known: column_1, b, y"),
+            std::string::npos)
+      << refusal(path("bad.csv"), dropped);
+}
+
+TEST_F(NewInputs, OfATableHaveTheNamesOfItsRepeatedColumns) {
+  std::string text = "age,age,y\n";
+  for (int i = 0; i < 40; ++i)
+    text += std::to_string(i % 7) + "," + std::to_string(i % 5) + (i % 2 == 0 ? ",p\n" : ",q\n");
+  const Preprocessing data = trained_on(text);
+  EXPECT_EQ(data.table->columns[1].name, "age.1");
+  EXPECT_EQ(read(write("one.csv", "y,age,age\np,1.5,2\n"), data),
+            read(write("two.csv", "age.1,age\n2,1.5\n"), data));
+}
+
+TEST_F(NewInputs, OfATableAreWrittenAsItWas) {
+  const auto table = [](const std::function<std::string(int)>& record) {
+    std::string text;
+    for (int i = 0; i < 40; ++i) text += record(i) + (i % 2 == 0 ? "p\n" : "q\n");
+    return text;
+  };
+  const std::string carets = table([](int i) { return std::to_string(i * 7 % 9) + ".5^x;y^"; });
+  const Preprocessing caret = trained_on("a^b^y\n" + carets, {.separator = "^"});
+  EXPECT_EQ(read(path("training.csv"), caret).size(), 40 * caret.table->inputs());
+  const std::string commas =
+      table([](int i) { return "\"" + std::to_string(i * 7 % 9) + ",25\","; });
+  const Preprocessing decimal = trained_on("a,y\n" + commas, {.decimal = ","});
+  const auto expected = read(path("training.csv"), decimal);
+  EXPECT_EQ(expected.size(), 40u);
+  EXPECT_EQ(read(write("points.csv", "a\n0.25\n"), decimal)[0], expected[0]);
+  const Preprocessing headless = trained_on("1.5,2\n" + commas, {.decimal = ",", .header = false});
+  EXPECT_EQ(read(write("records.csv", ",2\n\"1,5\",3\n"), headless).size(), 2u)
+      << "an empty cell is not the name of a column";
+}
+
+TEST_F(NewInputs, OfATableFromBeforeItsDialectWasKeptAreLookedAt) {
+  Preprocessing data = trained_on(forty(as_it_was));
+  const auto expected = read(path("training.csv"), data);
+  auto older = std::make_shared<TableEncoder>(*data.table);
+  older->dialect.reset();
+  data.table = older;
+  EXPECT_EQ(read(path("training.csv"), data), expected);
 }
 
 TEST_F(NewInputs, OfATableMayHaveCategoriesThatAreNew) {

@@ -28,7 +28,7 @@ TableEncoder table() {
   category.kind = ColumnKind::kCategory;
   category.categories = {"red", "", "blau \xc3\xa4"};
   category.pools_rare = true;
-  return {.columns = {number, date, category}};
+  return {.columns = {number, date, category}, .dialect = TableDialect{'^', ',', false}};
 }
 
 Preprocessing of_table() {
@@ -133,6 +133,14 @@ TEST_F(PreprocessingFile, OffsetsOfOtherColumnsAreRefused) {
   }
 }
 
+TEST_F(PreprocessingFile, FromBeforeThereWereDialectsIsRead) {
+  ASSERT_TRUE(write_preprocessing(path(), of_table()));
+  nlohmann::json older = json();
+  older.erase("dialect");
+  write(older);
+  EXPECT_EQ(read_preprocessing(path()).value().table->dialect, std::nullopt);
+}
+
 TEST_F(PreprocessingFile, IsNeverReplaced) {
   ASSERT_TRUE(write_preprocessing(path(), of_table()));
   ASSERT_TRUE(write_preprocessing(path(), of_pictures()));
@@ -174,7 +182,8 @@ TEST_F(PreprocessingFile, ThatIsDamagedIsRefusedInOneLineWithItsPath) {
     return true;
   };
   for (const auto& [key, value] : good.items())
-    EXPECT_TRUE(key == "table" || refuses([&](auto& all) { all.erase(key); })) << key;
+    EXPECT_TRUE(key == "table" || key == "dialect" || refuses([&](auto& all) { all.erase(key); }))
+        << key;
   EXPECT_TRUE(refuses([](auto& all) { all["mean"].push_back(1); }));
   EXPECT_TRUE(refuses([](auto& all) { all["deviation"][0] = 0; }));
   EXPECT_TRUE(refuses([](auto& all) { all["deviation"][0] = "1"; }));
@@ -185,6 +194,9 @@ TEST_F(PreprocessingFile, ThatIsDamagedIsRefusedInOneLineWithItsPath) {
   EXPECT_TRUE(refuses([](auto& all) { all["table"][1]["name"] = all["table"][0]["name"]; }));
   EXPECT_TRUE(refuses([](auto& all) { all["table"][2]["categories"] = {"red", "red", "x"}; }));
   EXPECT_TRUE(refuses([](auto& all) { all["table"] = nlohmann::json::array(); }));
+  EXPECT_TRUE(refuses([](auto& all) { all["dialect"]["separator"] = ""; }));
+  EXPECT_TRUE(refuses([](auto& all) { all["dialect"]["decimal"] = ";"; }));
+  EXPECT_TRUE(refuses([](auto& all) { all["dialect"].erase("header"); }));
   EXPECT_TRUE(refuses([](auto& all) { all["pictures"] = {{"size", 5000}}; }));
   write("no object");
   EXPECT_FALSE(read_preprocessing(path()));

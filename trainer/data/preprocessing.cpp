@@ -130,6 +130,13 @@ TableColumn column_from(const json& all) {
   return column;
 }
 
+TableDialect dialect_from(const json& all) {
+  const auto& separator = all.at("separator").get_ref<const std::string&>();
+  const auto& decimal = all.at("decimal").get_ref<const std::string&>();
+  if (separator.size() != 1 || (decimal != "." && decimal != ",")) refuse();
+  return {separator.front(), decimal.front(), all.at("header").get<bool>()};
+}
+
 std::uint64_t hash_from(const json& value) {
   const auto& digits = value.get_ref<const std::string&>();
   std::uint64_t hash = 0;
@@ -184,6 +191,7 @@ json json_of(const Preprocessing& of) {
   if (!of.offsets.inputs.empty()) all["offsets"] = of.offsets.inputs;
   if (!of.offsets.targets.empty()) all["target_offsets"] = of.offsets.targets;
   if (of.table) all["table"] = json_of(*of.table);
+  if (of.table && of.table->dialect) all["dialect"] = json_of(*of.table->dialect);
   if (of.pictures) all["pictures"] = json_of(*of.pictures);
   return all;
 }
@@ -203,7 +211,7 @@ Result<Preprocessing> preprocessing_from(const json& all) {
     return true;
   }));
   if (all.contains("table")) {
-    DETOL_ASSIGN(TableEncoder table, table_from(all.at("table")));
+    DETOL_ASSIGN(TableEncoder table, table_from(all.at("table"), all.value("dialect", json())));
     of.table = std::make_shared<TableEncoder>(std::move(table));
   }
   if (all.contains("pictures")) {
@@ -221,14 +229,21 @@ json json_of(const TableEncoder& table) {
   return columns;
 }
 
+json json_of(const TableDialect& dialect) {
+  return {{"separator", std::string(1, dialect.separator)},
+          {"decimal", std::string(1, dialect.decimal)},
+          {"header", dialect.has_header}};
+}
+
 json json_of(const PictureForm& pictures) {
   const auto fit = std::ranges::find(picture_fits(), pictures.fit, &PictureFitRow::fit);
   return {{"size", pictures.size}, {"fit", fit->name}, {"channels", pictures.channels}};
 }
 
-Result<TableEncoder> table_from(const json& columns) {
+Result<TableEncoder> table_from(const json& columns, const json& dialect) {
   return guarded("table", [&] {
     TableEncoder table;
+    if (!dialect.is_null()) table.dialect = dialect_from(dialect);
     std::set<std::string> names;
     for (const json& column : columns.get_ref<const json::array_t&>()) {
       table.columns.push_back(column_from(column));

@@ -42,12 +42,13 @@ Result<void> write_preprocessing(const std::filesystem::path& path, const Prepro
 // Reads the file. Errors (kInput) start with the path: it is not there, or damaged.
 Result<Preprocessing> read_preprocessing(const std::filesystem::path& path);
 
-// JSON of the parts that exported models carry, and back. Errors (kInput): it is not what detol
-// writes; an encoder of more than 2^20
+// JSON of the parts that exported models carry, and back. The dialect is apart from the columns;
+// null: it is not known. Errors (kInput): it is not what detol writes; an encoder of more than 2^20
 // inputs or 2^14 columns.
 nlohmann::json json_of(const TableEncoder& table);
+nlohmann::json json_of(const TableDialect& dialect);
 nlohmann::json json_of(const PictureForm& pictures);
-Result<TableEncoder> table_from(const nlohmann::json& json);
+Result<TableEncoder> table_from(const nlohmann::json& json, const nlohmann::json& dialect);
 Result<PictureForm> pictures_from(const nlohmann::json& json);
 
 }  // namespace detol::inline trainer

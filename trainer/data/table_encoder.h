@@ -21,6 +21,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -67,8 +68,18 @@ struct TableColumn {
   friend bool operator==(const TableColumn& a, const TableColumn& b) = default;
 };
 
+// TableDialect: how the file to train on is written, which others of its kind likely are, too.
+struct TableDialect {
+  char separator = ',';
+  char decimal = '.';
+  bool has_header = true;
+
+  friend bool operator==(const TableDialect& a, const TableDialect& b) = default;
+};
+
 struct TableEncoder {
   std::vector<TableColumn> columns;
+  std::optional<TableDialect> dialect = {};  // nullopt: it was written before that was kept
 
   std::size_t inputs() const;
 

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+
 #include "core/table.h"
+#include "core/utf8.h"
 
 namespace detol::inline trainer {
-namespace {
-
-std::string_view name_of_separator(char separator) {
+std::string name_of_separator(char separator) {
   switch (separator) {
     case ',':
       return "commas";
@@ -18,11 +20,19 @@ std::string_view name_of_separator(char separator) {
     case '|':
       return "bars";
     default:
-      return "the given character";
+      return fmt::format("the characters {}", in_quotes({&separator, 1}));
   }
 }
 
-}  // namespace
+std::string as_yaml(std::string_view name) {
+  const bool is_plain =
+      std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+  if (is_plain && !name.empty() && std::isalpha(static_cast<unsigned char>(name.front())) != 0)
+    return std::string(name);
+  std::string quoted;
+  for (const char c : name) quoted += (c == '"' || c == '\\' ? "\\" : "") + std::string(1, c);
+  return '"' + printable(quoted) + '"';
+}
 
 std::vector<std::size_t> columns_used(const TableLook& look, ColumnUse use) {
   std::vector<std::size_t> found;
@@ -37,6 +47,7 @@ std::vector<std::string> remarks_on(const TableLook& look) {
       "{} records of {} columns between {}{}, {}", look.records, look.columns.size(),
       name_of_separator(look.separator), look.decimal == ',' ? ", with decimal commas" : "",
       look.has_header ? "the first line names them" : "no header")};
+  remarks.insert(remarks.end(), look.remarks.begin(), look.remarks.end());
   for (const ColumnLook& column : look.columns) {
     if (!column.remark.empty())
       remarks.push_back(fmt::format("column {}: {}", in_quotes(column.name), column.remark));

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trainer/data/table_encoder.h"
@@ -21,6 +22,7 @@ struct ColumnLook {
   std::int64_t missing = 0;   // cells
   std::int64_t distinct = 0;  // different cells that are not missing; counted up to 10,000
   double offset = 0;          // of its numbers or days (offsets.h)
+  bool is_index = false;      // a nameless one, left out
   std::string remark = {};    // why it is left out, or what is odd about it; empty: nothing is
 };
 
@@ -29,8 +31,9 @@ struct TableLook {
   char decimal = '.';
   bool has_header = false;
   std::int64_t records = 0;
-  std::vector<ColumnLook> columns;  // of the file, in its order
-  std::vector<std::size_t> labels;  // columns, in the order of data.label
+  std::vector<ColumnLook> columns;        // of the file, in its order
+  std::vector<std::size_t> labels;        // columns, in the order of data.label
+  std::vector<std::string> remarks = {};  // on the file: what was guessed, passed over, renamed
 };
 
 // Returns the columns of a table that are used so, in their order.
@@ -39,6 +42,13 @@ std::vector<std::size_t> columns_used(const TableLook& look, ColumnUse use);
 // Returns the sentences that a person should read: how the file is written, which columns are left
 // out and why, and what is odd about others.
 std::vector<std::string> remarks_on(const TableLook& look);
+
+// Returns "commas", "semicolons", ...
+std::string name_of_separator(char separator);
+
+// Returns the name of a column as a scalar of YAML, in quotes where it needs them. All that comes
+// from a table goes into a space file so, or by printable().
+std::string as_yaml(std::string_view name);
 
 std::string_view name_of(ColumnKind kind);
 std::string_view name_of(ColumnUse use);

@@ -7,6 +7,7 @@
 
 #include "core/hash.h"
 #include "core/table.h"
+#include "trainer/data/formats/csv_text.h"
 #include "trainer/data/formats/packed_file.h"
 
 namespace detol::inline trainer {
@@ -20,7 +21,14 @@ constexpr std::size_t kHeadBytes = std::size_t{1} << 16;
 Result<CsvReader> CsvReader::open(const std::filesystem::path& path) {
   DETOL_ASSIGN(PackedFile file, PackedFile::open(path));
   DETOL_ASSIGN(const std::string bytes, file.read_rest());
-  return CsvReader(path, bytes);
+  return of(path, bytes);
+}
+
+Result<CsvReader> CsvReader::of(const std::filesystem::path& path, std::string_view bytes) {
+  DETOL_ASSIGN(CsvText text, csv_text(path, bytes));
+  CsvReader reader(path, text.text);
+  reader.remark_ = std::move(text.remark);
+  return reader;
 }
 
 CsvReader::CsvReader(std::filesystem::path path, std::string_view bytes, char separator)
@@ -31,6 +39,12 @@ CsvReader::CsvReader(std::filesystem::path path, std::string_view bytes, char se
 std::string_view CsvReader::head() const {
   assert(cells_.empty());
   return std::string_view(bytes_.data(), bytes_.size()).substr(at_, kHeadBytes);
+}
+
+void CsvReader::skip_line() {
+  assert(cells_.empty());
+  while (at_ < bytes_.size() && !is_at('\n')) ++at_;
+  ends_record();
 }
 
 std::string_view CsvReader::trimmed(std::string_view text) const {
@@ -63,8 +77,12 @@ Result<bool> CsvReader::next() {
   }
   if (!width_) width_ = cells_.size();
   if (cells_.size() == *width_) return true;
+  const bool is_comment = cells_.front().text.starts_with('#');
   return error_at(cells_.front(),
-                  fmt::format("{} cells, but the lines before have {}", cells_.size(), *width_));
+                  fmt::format("{} cells, but the lines before have {}{}", cells_.size(), *width_,
+                              is_comment ? "; lines that begin with # are comments at the head of "
+                                           "the file alone: remove this one"
+                                         : ""));
 }
 
 tl::unexpected<Error> CsvReader::error_at(const CsvCell& cell, std::string_view what) const {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
 #include <memory>
 
@@ -20,14 +21,16 @@
 namespace detol::inline trainer {
 namespace {
 
-// Returns the distinct labels, sorted as numbers if all are numbers, else as text.
+// Returns the distinct labels, sorted as numbers if all are finite numbers, else as text.
 std::vector<std::string> classes_of(const CsvRecords& records) {
   std::vector<std::string> names = records.labels;
   std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   const auto number = [](const std::string& name) { return number_in(name); };
-  if (std::ranges::all_of(names, [&](const auto& name) { return number(name).has_value(); }))
-    std::ranges::stable_sort(names, {}, number);
+  const auto is_finite = [&](const std::string& name) {
+    return number(name) && std::isfinite(*number(name));
+  };
+  if (std::ranges::all_of(names, is_finite)) std::ranges::stable_sort(names, {}, number);
   return names;
 }
 
@@ -73,9 +76,14 @@ Result<void> check_classes(const DataConfig& config, const SplitAssignment& assi
 }
 
 // Appends the separate test file as the test split.
-Result<void> add_test_file(const DataConfig& config, const TableLook& look, Dataset& dataset) {
+Result<void> add_test_file(const DataConfig& config, TableLook& look, Dataset& dataset) {
   DETOL_TRY(find_data(config.test_path, config.source));
   DETOL_ASSIGN(CsvRecords test, read_records_like(config, config.test_path, look));
+  for (const std::string& remark : test.remarks)
+    look.remarks.push_back(fmt::format("{}: {}", config.test_path, remark));
+  if (test.without_label > 0)
+    look.remarks.push_back(fmt::format("{}: {} records without a label, left out", config.test_path,
+                                       test.without_label));
   if (dataset.table) {
     for (std::size_t i = 0; i < test.width; ++i) translate(dataset.table->columns[i], test, i);
   }
@@ -110,7 +118,7 @@ std::uint64_t fingerprint_of(const DataConfig& config, const CsvRecords& records
 // Adds the settings of columns and split. What has its default leaves no trace: a table of numbers
 // alone, of a study that began before there were such settings, has the same fingerprint.
 std::uint64_t with_settings(std::uint64_t fingerprint, const DataConfig& config,
-                            const Dataset& dataset) {
+                            const TableLook& look, const Dataset& dataset) {
   const ColumnsConfig& columns = config.columns;
   fingerprint = with_split(fingerprint, config.split);
   if (columns.header || !columns.separator.empty() || !columns.decimal.empty()) {
@@ -122,6 +130,11 @@ std::uint64_t with_settings(std::uint64_t fingerprint, const DataConfig& config,
     for (const double offset : *offsets)
       fingerprint = hash_combine(fingerprint, std::bit_cast<std::uint64_t>(offset));
   }
+  for (const ColumnLook& column : look.columns) {
+    if (column.is_index) fingerprint = hash_combine(fingerprint, hash64(column.name));
+  }
+  if (config.missing_label != "error")
+    fingerprint = hash_combine(fingerprint, hash64(config.missing_label));
   if (!dataset.table || (dataset.table->is_linear() && columns.use.empty() && columns.drop.empty()))
     return fingerprint;
   for (const TableColumn& column : dataset.table->columns) {
@@ -194,6 +207,7 @@ NumberEncoding encoding_of(const DataConfig& config) {
 TableEncoder fit_encoder(const DataConfig& config, const TableLook& look, const CsvRecords& records,
                          const SplitAssignment& assignment) {
   TableEncoder encoder;
+  encoder.dialect = TableDialect{look.separator, look.decimal, look.has_header};
   const std::vector<std::size_t> inputs = columns_used(look, ColumnUse::kInput);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const ColumnLook& found = look.columns[inputs[i]];
@@ -218,8 +232,9 @@ TableEncoder fit_encoder(const DataConfig& config, const TableLook& look, const 
 }  // namespace
 
 Result<Dataset> load_csv(const DataConfig& config) {
-  DETOL_ASSIGN(const TableLook look, look_at_table(config, config.path));
+  DETOL_ASSIGN(TableLook look, look_at_table(config, config.path));
   DETOL_ASSIGN(CsvRecords records, read_records(config, config.path, look));
+  if (records.size == 0) return fail(ErrorCode::kInput, config.path + ": no record has a label");
   const bool labelled = has_labels(config.task);
   Dataset dataset;
   if (labelled) {
@@ -256,7 +271,7 @@ Result<Dataset> load_csv(const DataConfig& config) {
                   .test = assignment.test};
   scatter(records, labels, assignment, dataset);
   dataset.info.fingerprint =
-      with_settings(fingerprint_of(config, records, assignment), config, dataset);
+      with_settings(fingerprint_of(config, records, assignment), config, look, dataset);
   dataset.info.look = std::make_shared<TableLook>(look);
   dataset.info.remarks = remarks_of(config, look);
   if (labelled)
@@ -267,6 +282,7 @@ Result<Dataset> load_csv(const DataConfig& config) {
   if (!config.test_path.empty()) {
     DETOL_TRY(add_test_file(config, look, dataset));
   }
+  dataset.info.look = std::make_shared<TableLook>(std::move(look));
   return dataset;
 }
 

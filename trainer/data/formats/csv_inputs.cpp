@@ -1,30 +1,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <limits>
+#include <optional>
 #include <unordered_map>
 
+#include "core/log.h"
 #include "core/table.h"
-#include "trainer/data/formats/csv_look.h"
+#include "trainer/data/formats/csv_open.h"
 #include "trainer/data/formats/csv_records.h"
 #include "trainer/data/formats/inputs.h"
 
 namespace detol::inline trainer {
 namespace {
-
-constexpr std::string_view kUnnamed = "column_";  // and its place, of a file without a header
-
-// Returns the place that the name of a column says, from 0; nullopt if the file had a header.
-std::optional<std::size_t> place_in(std::string_view name) {
-  if (!name.starts_with(kUnnamed)) return std::nullopt;
-  std::size_t place = 0;
-  const char* end = name.data() + name.size();
-  const auto [at, error] = std::from_chars(name.data() + kUnnamed.size(), end, place);
-  if (error != std::errc() || at != end || place == 0) return std::nullopt;
-  return place - 1;
-}
 
 // Layout: where the network's columns are in a file.
 struct Layout {
@@ -32,34 +20,49 @@ struct Layout {
   std::vector<std::size_t> places;
 };
 
-// REQUIRES: the first line was read.
-Result<Layout> layout_of(const CsvReader& reader, const TableEncoder& table) {
-  std::vector<std::string_view> cells;
-  for (const CsvCell& cell : reader.cells()) cells.push_back(cell.text);
+// Returns the columns by name; nullopt, with the name of the first that is not there, if they are
+// not. A table that had no header has columns whose names say their place; its names are looked for
+// as they are, since an empty cell of a record is no column's name.
+std::optional<Layout> layout_by_name(std::span<const std::string> first, const TableEncoder& table,
+                                     std::string& missing) {
+  const bool has_no_header = table.dialect && !table.dialect->has_header;
+  const ColumnNames names(first);
   Layout layout{true, {}};
-  std::string_view missing;
-  bool is_unnamed = true;
   for (const TableColumn& column : table.columns) {
-    const auto found = std::ranges::find(cells, column.name);
-    if (found == cells.end() && missing.empty()) missing = column.name;
-    layout.places.push_back(static_cast<std::size_t>(found - cells.begin()));
-    is_unnamed = is_unnamed && place_in(column.name).has_value();
+    auto place = names.find(column.name);
+    if (place && has_no_header && first[*place] != column.name) place.reset();
+    if (!place && missing.empty()) missing = column.name;
+    layout.places.push_back(place.value_or(0));
   }
-  if (missing.empty()) return layout;
-  if (!is_unnamed)
-    return reader.error_at(reader.cells().front(), unknown_name("column", missing, cells));
-  layout.has_header = false;
+  return missing.empty() ? std::optional(std::move(layout)) : std::nullopt;
+}
+
+// Returns the columns of a first line that is a record: of the table to train on, or the network's
+// alone; nullopt if they are too few.
+std::optional<Layout> layout_by_place(std::size_t width, const TableEncoder& table) {
+  Layout layout;
+  const bool is_alone = width == table.columns.size();
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    const bool is_alone = cells.size() == table.columns.size();
-    layout.places[i] = is_alone ? i : *place_in(table.columns[i].name);
-    if (layout.places[i] >= cells.size())
-      return reader.error_at(
-          reader.cells().front(),
-          fmt::format("{} columns; the network was trained on {} and reads "
-                      "{} of them",
-                      cells.size(), table.columns.back().name, table.columns.size()));
+    layout.places.push_back(is_alone ? i : *place_in(table.columns[i].name));
+    if (layout.places.back() >= width) return std::nullopt;
   }
   return layout;
+}
+
+// Returns where the columns are; else the reason why they cannot be found.
+tl::expected<Layout, std::string> layout_of(std::span<const std::string> first,
+                                            const TableEncoder& table) {
+  std::string missing;
+  if (auto by_name = layout_by_name(first, table, missing)) return *std::move(by_name);
+  const bool has_places = !(table.dialect && table.dialect->has_header) &&
+                          std::ranges::all_of(table.columns, [](const TableColumn& column) {
+                            return place_in(column.name).has_value();
+                          });
+  if (!has_places) return tl::unexpected(ColumnNames(first).unknown(missing));
+  if (auto by_place = layout_by_place(first.size(), table)) return *std::move(by_place);
+  return tl::unexpected(
+      fmt::format("{} columns; the network was trained on {} and reads {} of them", first.size(),
+                  table.columns.back().name, table.columns.size()));
 }
 
 class CsvInputs final : public InputReader {
@@ -122,12 +125,24 @@ class CsvInputs final : public InputReader {
 
 Result<std::unique_ptr<InputReader>> open_csv_inputs(const std::filesystem::path& path,
                                                      const Preprocessing& data) {
-  DETOL_ASSIGN(OpenCsv probe, open_csv({}, path.string()));
-  DETOL_ASSIGN(const bool any, probe.reader.next());
-  if (!any) return fail(ErrorCode::kInput, path.string() + ": the file is empty");
-  DETOL_ASSIGN(Layout layout, layout_of(probe.reader, *data.table));
-  DETOL_ASSIGN(OpenCsv file, open_csv({}, path.string()));
-  return std::make_unique<CsvInputs>(std::move(file), std::move(layout), data);
+  const TableEncoder& table = *data.table;
+  const auto fits = [&](std::span<const std::string> first) {
+    return layout_of(first, table).has_value();
+  };
+  DETOL_ASSIGN(CsvReader reader, CsvReader::open(path));
+  const TableDialect model = table.dialect.value_or(TableDialect{});
+  DETOL_ASSIGN(OpenCsv file, table.dialect ? open_csv_like({}, {model.separator, model.decimal},
+                                                           std::move(reader), fits)
+                                           : open_csv({}, std::move(reader)));
+  const std::vector<std::string> first = first_line_of(file);
+  if (first.empty()) {
+    DETOL_TRY(file.reader.next());
+    return fail(ErrorCode::kInput, path.string() + ": the file is empty");
+  }
+  auto layout = layout_of(first, table);
+  if (!layout) return file.reader.error_at(file.reader.here(), layout.error());
+  for (const std::string& remark : file.remarks) log_info("{}: {}", path.string(), remark);
+  return std::make_unique<CsvInputs>(std::move(file), *std::move(layout), data);
 }
 
 }  // namespace detol::inline trainer

@@ -8,7 +8,9 @@
 
 #include "core/table.h"
 #include "core/utf8.h"
+#include "trainer/data/formats/csv_header.h"
 #include "trainer/data/formats/csv_offsets.h"
+#include "trainer/data/formats/csv_open.h"
 
 namespace detol::inline trainer {
 namespace {
@@ -20,12 +22,6 @@ bool is_place(std::string_view label) {
   return label == "first" || label == "last";
 }
 
-// FirstCell: a copy of a cell of the first line.
-struct FirstCell {
-  std::string text;
-  CsvCell at;  // without text
-};
-
 // ColumnCount counts what the cells of a column are.
 struct ColumnCount {
   std::int64_t missing = 0, numbers = 0, others = 0;  // cells
@@ -34,6 +30,9 @@ struct ColumnCount {
   CsvCell first_other = {};                       // that is no number; without text
   std::string first_other_text = {};
   ColumnOffsets offsets = {};
+  RecordNumbers numbering = {};
+  CsvCell first_infinite = {};  // or beyond floats; without text
+  std::string first_infinite_text = {};
 
   std::int64_t present() const { return numbers + others; }
   bool is_of_numbers() const { return numbers > 0 && others == 0; }
@@ -46,10 +45,15 @@ struct ColumnCount {
       ++missing;
       return;
     }
-    if (distinct.size() <= kMostDistinct) distinct.emplace(text);
+    const bool is_new = distinct.size() > kMostDistinct || distinct.emplace(text).second;
     if (const auto number = number_in(text, decimal)) {
       ++numbers;
       offsets.numbers.add(*number);
+      numbering.add(*number, is_new);
+      if (!std::isfinite(static_cast<float>(*number)) && first_infinite_text.empty()) {
+        first_infinite = {{}, at.line, at.column};
+        first_infinite_text = text;
+      }
       return;
     }
     if (others++ == 0) {
@@ -73,13 +77,17 @@ class Looker {
       : config_(config), path_(path), file_(std::move(file)) {
     look_.separator = file_.dialect.separator;
     look_.decimal = file_.dialect.decimal;
+    look_.remarks = std::move(file_.remarks);
   }
 
   Result<TableLook> look() {
     DETOL_TRY(count());
-    look_.has_header = has_header();
+    find_header();
     if (!look_.has_header) {
-      for (std::size_t i = 0; i < first_.size(); ++i) add(i, first_[i].text, first_[i].at);
+      for (std::size_t i = 0; i < first_.size(); ++i) {
+        add(i, first_[i], first_cells_[i]);
+        counts_[i].numbering.move_last_to_front();
+      }
       ++look_.records;
     }
     if (look_.records == 0)
@@ -106,8 +114,9 @@ class Looker {
   Result<void> count() {
     DETOL_ASSIGN(const bool any, file_.reader.next());
     if (!any) return fail(ErrorCode::kInput, path_ + ": the file is empty");
+    first_ = texts_of(file_.reader.cells());
     for (const CsvCell& cell : file_.reader.cells())
-      first_.push_back({std::string(cell.text), {{}, cell.line, cell.column}});
+      first_cells_.push_back({{}, cell.line, cell.column});
     counts_.resize(first_.size());
     for (;;) {
       DETOL_ASSIGN(const bool more, file_.reader.next());
@@ -118,51 +127,47 @@ class Looker {
     }
   }
 
-  bool has_header() const {
-    if (config_.columns.header) return *config_.columns.header;
+  void find_header() {
     const bool is_named = std::ranges::any_of(config_.labels, [&](const std::string& label) {
-      return !is_place(label) && std::ranges::find(first_, label, &FirstCell::text) != first_.end();
+      return !is_place(label) && std::ranges::find(first_, label) != first_.end();
     });
-    if (is_named) return true;
-    const auto is_text = [&](const FirstCell& cell) {
-      return !is_missing(cell.text) && !number_in(cell.text, look_.decimal) &&
-             !days_in(cell.text, DateOrder::kDayFirst);
-    };
-    bool has_plain_columns = false;
+    look_.has_header = config_.columns.header.value_or(is_named);
+    if (config_.columns.header || is_named) return;
+    std::vector<BelowCell> below;
     for (std::size_t i = 0; i < first_.size(); ++i) {
-      if (!counts_[i].is_of_numbers() && !counts_[i].is_of_dates()) continue;
-      has_plain_columns = true;
-      if (is_text(first_[i])) return true;
+      const ColumnCount& count = counts_[i];
+      below.push_back({.is_plain = count.is_of_numbers() || count.is_of_dates(),
+                       .has_the_cell = count.distinct.contains(first_[i]),
+                       .has_gaps = count.missing > 0,
+                       .repeats = std::cmp_less_equal(2 * count.distinct.size(), count.present()),
+                       .numbers = &count.numbering,
+                       .records = look_.records});
     }
-    if (has_plain_columns || !std::ranges::all_of(first_, is_text)) return false;
-    std::unordered_set<std::string> names;
-    for (std::size_t i = 0; i < first_.size(); ++i) {
-      if (!names.insert(first_[i].text).second || counts_[i].distinct.contains(first_[i].text))
-        return false;
-    }
-    return true;
+    HeaderGuess guess = guess_header(first_, below, look_.decimal);
+    look_.has_header = guess.is_header;
+    if (!guess.remark.empty()) look_.remarks.push_back(std::move(guess.remark));
   }
 
   Result<void> name_columns() {
+    const std::vector<std::string> none(first_.size());
+    const ColumnNames names(look_.has_header ? first_ : none);
     for (std::size_t i = 0; i < first_.size(); ++i) {
-      ColumnLook column;
-      column.name = fmt::format("column_{}", i + 1);
-      if (look_.has_header && !first_[i].text.empty()) {
-        if (!is_utf8(first_[i].text))
-          return error_at(first_[i].at, fmt::format("the name {} is not UTF-8; save the file as "
-                                                    "UTF-8",
-                                                    in_quotes(first_[i].text)));
-        column.name = first_[i].text;
-      }
-      const auto is_taken = [&] {
-        return std::ranges::find(look_.columns, column.name, &ColumnLook::name) !=
-               look_.columns.end();
-      };
-      const std::string name = column.name;
-      for (int n = 1; is_taken(); ++n) column.name = fmt::format("{}.{}", name, n);
-      look_.columns.push_back(std::move(column));
+      const std::string& name = names.all()[i];
+      if (!is_utf8(name))
+        return error_at(first_cells_[i], fmt::format("the name {} is not UTF-8; save the file as "
+                                                     "UTF-8",
+                                                     in_quotes(name)));
+      look_.columns.push_back({.name = name});
+      if (look_.has_header && names.find(first_[i]) != i)
+        look_.remarks.push_back(fmt::format("another column is called {}; column {} is called {}",
+                                            in_quotes(first_[i]), i + 1, in_quotes(name)));
     }
     return {};
+  }
+
+  bool has_no_name(std::size_t column) const {
+    return look_.has_header && look_.columns[column].name == name_of_place(column) &&
+           first_[column] != name_of_place(column);
   }
 
   tl::unexpected<Error> error_at(const CsvCell& at, std::string_view what) const {
@@ -177,7 +182,7 @@ class Looker {
     if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
     const std::string_view hint =
         look_.has_header ? "" : "; the file has no header, or data.header: true is missing";
-    return error_at(first_.front().at,
+    return error_at(first_cells_.front(),
                     fmt::format("{}: {}{}", key, unknown_name("column", name, names), hint));
   }
 
@@ -185,10 +190,10 @@ class Looker {
     const std::vector<std::string> labels = label_columns(config_);
     if (first_.size() < labels.size() + 1) {
       if (first_.size() > 1)
-        return error_at(first_.front().at,
+        return error_at(first_cells_.front(),
                         fmt::format("{} columns; there must be {} labels and at least one more",
                                     first_.size(), labels.size()));
-      return error_at(first_.front().at,
+      return error_at(first_cells_.front(),
                       "one column; there must be a label and at least one more; if its cells are "
                       "separated by something else than commas, semicolons, tabs or bars, say "
                       "data.separator");
@@ -196,7 +201,7 @@ class Looker {
     for (const std::string& label : labels) {
       DETOL_ASSIGN(const std::size_t column, label_column(label));
       if (look_.columns[column].use == ColumnUse::kLabel)
-        return error_at(first_[column].at,
+        return error_at(first_cells_[column],
                         fmt::format("data.label: the column {} is there twice", in_quotes(label)));
       look_.columns[column].use = ColumnUse::kLabel;
       look_.labels.push_back(column);
@@ -228,14 +233,14 @@ class Looker {
     for (const std::string& name : wanted.use) {
       DETOL_ASSIGN(const auto column, column_called(name, "data.columns.use"));
       if (look_.columns[column].use == ColumnUse::kLabel)
-        return error_at(first_[column].at,
+        return error_at(first_cells_[column],
                         fmt::format("data.columns.use: {} is the label", in_quotes(name)));
       look_.columns[column].use = ColumnUse::kInput;
     }
     for (const std::string& name : wanted.drop) {
       DETOL_ASSIGN(const auto column, column_called(name, "data.columns.drop"));
       if (look_.columns[column].use == ColumnUse::kLabel)
-        return error_at(first_[column].at,
+        return error_at(first_cells_[column],
                         fmt::format("data.columns.drop: {} is the label", in_quotes(name)));
       look_.columns[column].use = ColumnUse::kLeftOut;
     }
@@ -251,18 +256,12 @@ class Looker {
     column.missing = count.missing;
     column.distinct = static_cast<std::int64_t>(std::min(count.distinct.size(), kMostDistinct));
     column.is_day_first = count.dates_day_first > count.dates_month_first;
-    if (column.use == ColumnUse::kLabel && !count.is_of_numbers())
-      column.kind = ColumnKind::kCategory;
-    if (column.use == ColumnUse::kLabel && column.distinct == 1 && count.missing == 0)
-      column.remark = "the same in every record: there is nothing to learn";
-    if (column.use == ColumnUse::kLabel || column.use == ColumnUse::kLeftOut) return {};
+    if (column.use == ColumnUse::kLabel) return look_at_label(i);
+    if (column.use == ColumnUse::kLeftOut) return {};
     const auto typed = config_.columns.types.find(column.name);
     if (typed != config_.columns.types.end()) return take_type(i, typed->second);
     if (count.present() == 0) return leave_out(column, "all cells are missing; left out");
-    if (count.is_of_numbers()) {
-      remark_on_number(column, count);
-      return {};
-    }
+    if (count.is_of_numbers()) return look_at_number(i);
     if (count.numbers >= count.others || config_.sequence) return no_number(i);
     if (count.is_of_dates()) {
       column.kind = ColumnKind::kDate;
@@ -277,9 +276,34 @@ class Looker {
       return leave_out(column, fmt::format("text ({}{} different cells in {} records), left out; "
                                            "data.columns.types: {{{}: category}} uses it",
                                            count.distinct.size() > kMostDistinct ? "over " : "",
-                                           column.distinct, look_.records, column.name));
+                                           column.distinct, look_.records, as_yaml(column.name)));
     }
     return {};
+  }
+
+  Result<void> look_at_label(std::size_t i) {
+    ColumnLook& column = look_.columns[i];
+    if (!counts_[i].is_of_numbers()) column.kind = ColumnKind::kCategory;
+    if (config_.task == TaskKind::kRegression) DETOL_TRY(check_finite(i));
+    if (column.distinct == 1 && column.missing == 0)
+      column.remark = "the same in every record: there is nothing to learn";
+    if (column.missing == 0) return {};
+    column.remark = fmt::format("missing in {} of {} records, {}", column.missing, look_.records,
+                                config_.missing_label == "drop" ? "left out"
+                                : config_.missing_label == "class"
+                                    ? "whose words for that are classes"
+                                    : "an error unless data.missing_label: drop leaves them out");
+    return {};
+  }
+
+  Result<void> check_finite(std::size_t i) const {
+    const ColumnCount& count = counts_[i];
+    if (count.first_infinite_text.empty()) return {};
+    return error_at(
+        count.first_infinite,
+        fmt::format("{} is not a finite number, as column {} has; correct it, or leave "
+                    "it empty",
+                    in_quotes(count.first_infinite_text), in_quotes(look_.columns[i].name)));
   }
 
   Result<void> take_type(std::size_t i, const std::string& type) {
@@ -290,12 +314,14 @@ class Looker {
     } else if (type == "date") {
       column.kind = ColumnKind::kDate;
       if (!count.is_of_dates() && count.present() > 0)
-        return error_at(count.others > 0 ? count.first_other : first_[i].at,
+        return error_at(count.others > 0 ? count.first_other : first_cells_[i],
                         fmt::format("column {} is typed as date, but not all of its cells are "
                                     "dates such as 2024-03-01",
                                     in_quotes(column.name)));
     } else if (count.others > 0) {
       return no_number(i);
+    } else {
+      return check_finite(i);
     }
     return {};
   }
@@ -303,11 +329,11 @@ class Looker {
   tl::unexpected<Error> no_number(std::size_t i) const {
     const ColumnCount& count = counts_[i];
     const ColumnLook& column = look_.columns[i];
-    return error_at(
-        count.first_other,
-        fmt::format("{} is no number, as the other cells of column {} are; correct it, "
-                    "leave it empty, or say data.columns.types: {{{}: category}}",
-                    in_quotes(count.first_other_text), in_quotes(column.name), column.name));
+    return error_at(count.first_other,
+                    fmt::format("{} is no number, as the other cells of column {} are; correct it, "
+                                "leave it empty, or say data.columns.types: {{{}: category}}",
+                                in_quotes(count.first_other_text), in_quotes(column.name),
+                                as_yaml(column.name)));
   }
 
   static Result<void> leave_out(ColumnLook& column, std::string why) {
@@ -316,23 +342,26 @@ class Looker {
     return {};
   }
 
-  void remark_on_number(ColumnLook& column, const ColumnCount& count) const {
+  // Remarks on a column of numbers; a nameless one that numbers the records is an index that pandas
+  // wrote, and left out.
+  Result<void> look_at_number(std::size_t i) {
+    ColumnLook& column = look_.columns[i];
+    const RecordNumbers& numbers = counts_[i].numbering;
+    if (column.use == ColumnUse::kInput) DETOL_TRY(check_finite(i));
     if (column.distinct == 1) column.remark = "the same in every record";
-    const bool counts_records =
-        std::cmp_equal(count.distinct.size(),
-                       std::min<std::int64_t>(look_.records, kMostDistinct + 1)) &&
-        look_.records > kFewCategories && sounds_like_an_id(column.name);
-    if (counts_records)
-      column.remark = fmt::format(
-          "differs in every record, as a record's number does; data.columns.drop: [{}] leaves it "
-          "out",
-          column.name);
-  }
-
-  static bool sounds_like_an_id(std::string name) {
-    std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
-    return name == "id" || name == "index" || name.ends_with("_id") || name.ends_with(" id") ||
-           name.starts_with("unnamed") || name == "rownames" || name == "rowid";
+    const bool is_index = has_no_name(i) && numbers.are_distinct(look_.records);
+    const auto& used = config_.columns.use;
+    if (is_index && std::ranges::find(used, column.name) == used.end() &&
+        column.use == ColumnUse::kInput) {
+      column.is_index = true;
+      return leave_out(column, fmt::format("has no name and differs in every record, as an index "
+                                           "does; left out; data.columns.types: {{{}: number}} "
+                                           "uses it",
+                                           column.name));
+    }
+    std::string remark = remark_on_numbers(numbers, column.name, look_.records);
+    if (!remark.empty()) column.remark = std::move(remark);
+    return {};
   }
 
   std::string join_remarks() const {
@@ -349,8 +378,9 @@ class Looker {
   const std::string& path_;
   OpenCsv file_;
   TableLook look_;
-  std::vector<FirstCell> first_;     // the first line
-  std::vector<ColumnCount> counts_;  // of the lines below, and of the first if it is a record
+  std::vector<std::string> first_;    // the first line
+  std::vector<CsvCell> first_cells_;  // without text
+  std::vector<ColumnCount> counts_;   // of the lines below, and of the first if it is a record
 };
 
 }  // namespace
@@ -359,18 +389,8 @@ std::vector<std::string> label_columns(const DataConfig& config) {
   return config.labels.empty() ? std::vector<std::string>{"last"} : config.labels;
 }
 
-Result<OpenCsv> open_csv(const DataConfig& config, const std::string& path) {
-  DETOL_ASSIGN(CsvReader reader, CsvReader::open(path));
-  const std::string& separator = config.columns.separator;
-  CsvDialect dialect = dialect_of(
-      reader.head(), separator.empty() ? std::nullopt : std::optional(separator.front()));
-  if (!config.columns.decimal.empty()) dialect.decimal = config.columns.decimal.front();
-  reader.set_separator(dialect.separator);
-  return OpenCsv{std::move(reader), dialect};
-}
-
 Result<TableLook> look_at_table(const DataConfig& config, const std::string& path) {
-  DETOL_ASSIGN(OpenCsv file, open_csv(config, path));
+  DETOL_ASSIGN(OpenCsv file, open_csv(config.columns, path));
   return Looker(config, path, std::move(file)).look();
 }
 

@@ -10,7 +10,7 @@
 
 #include "core/table.h"
 #include "core/utf8.h"
-#include "trainer/data/formats/csv_look.h"
+#include "trainer/data/formats/csv_open.h"
 
 namespace detol::inline trainer {
 namespace {
@@ -47,6 +47,10 @@ class RecordReader {
  private:
   Result<void> take() {
     const auto cells = reader_.cells();
+    if (config_.missing_label == "drop" && misses_a_label(cells)) {
+      ++records_.without_label;
+      return {};
+    }
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       DETOL_ASSIGN(const float value, value_of(i, cells[layout_.inputs[i]]));
       records_.values.push_back(value);
@@ -56,6 +60,20 @@ class RecordReader {
     for (const std::size_t column : layout_.split) DETOL_TRY(take_key(cells[column]));
     ++records_.size;
     return {};
+  }
+
+  bool misses_a_label(std::span<const CsvCell> cells) const {
+    return std::ranges::any_of(layout_.labels,
+                               [&](std::size_t column) { return is_missing(cells[column].text); });
+  }
+
+  tl::unexpected<Error> missing_label(const CsvCell& cell) const {
+    const bool has_classes = has_labels(config_.task) && !cell.text.empty();
+    return reader_.error_at(
+        cell, fmt::format("the label is missing{}; data.missing_label: drop leaves such records "
+                          "out{}",
+                          cell.text.empty() ? "" : fmt::format(": {}", in_quotes(cell.text)),
+                          has_classes ? ", class makes the word a class" : ""));
   }
 
   Result<float> value_of(std::size_t input, const CsvCell& cell) {
@@ -88,7 +106,9 @@ class RecordReader {
   }
 
   Result<void> take_label(const CsvCell& cell, double offset) {
-    if (cell.text.empty()) return reader_.error_at(cell, "the label is missing");
+    const bool is_a_class =
+        config_.missing_label == "class" && has_labels(config_.task) && !cell.text.empty();
+    if (is_missing(cell.text) && !is_a_class) return missing_label(cell);
     if (has_labels(config_.task)) {
       if (!is_utf8(cell.text))
         return reader_.error_at(cell, fmt::format("the label {} is not UTF-8; save the file as "
@@ -114,6 +134,10 @@ class RecordReader {
   // Takes what the split goes by.
   Result<void> take_key(const CsvCell& cell) {
     if (config_.split.by == "group") {
+      if (is_missing(cell.text))
+        return reader_.error_at(cell,
+                                "the group is missing, by which data.split keeps records "
+                                "together; fill it in, or remove the record");
       records_.groups.emplace_back(cell.text);
       return {};
     }
@@ -138,19 +162,17 @@ class RecordReader {
   CsvRecords records_;
 };
 
-// Returns where the columns of the look are in a file whose first line names its own. REQUIRES: the
-// first line was read.
-Result<TableLayout> layout_by_name(const CsvReader& reader, const TableLook& look) {
-  std::vector<std::string_view> names;
-  for (const CsvCell& cell : reader.cells()) names.push_back(cell.text);
+// Returns where the columns of the look are in a file whose first line names its own; the name of
+// the first one that is not there, if any, in `unknown`.
+TableLayout layout_by_name(const ColumnNames& names, const TableLook& look, std::string& unknown) {
   TableLayout layout = layout_of(look);
-  for (auto* columns : {&layout.inputs, &layout.labels, &layout.split}) {
+  layout.split.clear();  // the file is not split
+  for (auto* columns : {&layout.inputs, &layout.labels}) {
     for (std::size_t& column : *columns) {
       const std::string& name = look.columns[column].name;
-      const auto found = std::ranges::find(names, name);
-      if (found == names.end())
-        return reader.error_at(reader.cells().front(), unknown_name("column", name, names));
-      column = static_cast<std::size_t>(found - names.begin());
+      const auto found = names.find(name);
+      if (!found && unknown.empty()) unknown = name;
+      column = found.value_or(0);
     }
   }
   return layout;
@@ -182,27 +204,47 @@ TableLayout layout_of(const TableLook& look) {
 
 Result<CsvRecords> read_records(const DataConfig& config, const std::string& path,
                                 const TableLook& look) {
-  DETOL_ASSIGN(OpenCsv file, open_csv(config, path));
+  DETOL_ASSIGN(OpenCsv file, open_csv(config.columns, path));
   const std::uint64_t fingerprint = file.reader.fingerprint();
   return RecordReader(config, look, layout_of(look), std::move(file)).read(fingerprint);
 }
 
 Result<CsvRecords> read_records_like(const DataConfig& config, const std::string& path,
                                      const TableLook& look) {
-  DETOL_ASSIGN(OpenCsv probe, open_csv(config, path));
-  DETOL_ASSIGN(const bool any, probe.reader.next());
-  if (!any) return fail(ErrorCode::kInput, path + ": the file is empty");
-  TableLayout layout = layout_of(look);
-  if (look.has_header) {
-    DETOL_ASSIGN(layout, layout_by_name(probe.reader, look));
-  } else if (probe.reader.cells().size() != look.columns.size()) {
-    return fail(ErrorCode::kInput,
-                fmt::format("{}: {} columns, but {} has {}", path, probe.reader.cells().size(),
-                            config.path, look.columns.size()));
+  const auto unknown_in = [&](std::span<const std::string> first) {
+    std::string unknown;
+    layout_by_name(ColumnNames(first), look, unknown);
+    return unknown;
+  };
+  DETOL_ASSIGN(CsvReader reader, CsvReader::open(path));
+  DETOL_ASSIGN(OpenCsv file,
+               open_csv_like(config.columns, {look.separator, look.decimal}, std::move(reader),
+                             [&](std::span<const std::string> first) {
+                               return look.has_header ? unknown_in(first).empty()
+                                                      : first.size() == look.columns.size();
+                             }));
+  const std::vector<std::string> first = first_line_of(file);
+  if (first.empty()) {
+    DETOL_TRY(file.reader.next());
+    return fail(ErrorCode::kInput, path + ": the file is empty");
   }
-  DETOL_ASSIGN(OpenCsv file, open_csv(config, path));
+  TableLayout layout = layout_of(look);
+  layout.split.clear();
+  if (look.has_header) {
+    std::string unknown;
+    const ColumnNames names(first);
+    layout = layout_by_name(names, look, unknown);
+    if (!unknown.empty()) return file.reader.error_at(file.reader.here(), names.unknown(unknown));
+  } else if (first.size() != look.columns.size()) {
+    return fail(ErrorCode::kInput, fmt::format("{}: {} columns, but {} has {}", path, first.size(),
+                                               config.path, look.columns.size()));
+  }
   const std::uint64_t fingerprint = file.reader.fingerprint();
-  return RecordReader(config, look, std::move(layout), std::move(file)).read(fingerprint);
+  std::vector<std::string> remarks = std::move(file.remarks);
+  DETOL_ASSIGN(CsvRecords records,
+               RecordReader(config, look, std::move(layout), std::move(file)).read(fingerprint));
+  records.remarks = std::move(remarks);
+  return records;
 }
 
 }  // namespace detol::inline trainer

@@ -36,6 +36,8 @@ struct CsvRecords {
   std::vector<double> times;                           // of data.split.by time
   std::size_t width = 0;                               // values per record
   std::size_t size = 0;                                // records
+  std::int64_t without_label = 0;                      // others, which were left out
+  std::vector<std::string> remarks = {};               // on the file, if it is another one
   std::uint64_t fingerprint = 0;                       // of the file's bytes
 
   std::int64_t count() const { return static_cast<std::int64_t>(size); }
@@ -54,7 +56,8 @@ Result<CsvRecords> read_records(const DataConfig& config, const std::string& pat
                                 const TableLook& look);
 
 // Reads another file of the same columns: by name where there is a header, in any order, else by
-// their place. Its dialect is its own. Errors also: a column is missing.
+// their place. It has the same dialect, or else its own, which is remarked. Errors also: a column
+// is missing.
 Result<CsvRecords> read_records_like(const DataConfig& config, const std::string& path,
                                      const TableLook& look);
 
