@@ -208,9 +208,11 @@ fs::path artefact_folder(const fs::path& database, const std::string& study) {
 }
 
 Result<fs::path> find_artefacts(const fs::path& database, const std::string& study) {
-  DETOL_ASSIGN(const auto handle, open_for_reading(database));
-  DETOL_ASSIGN(const auto studies, read_studies(handle.get()));
-  DETOL_ASSIGN(const Database described, describe(real_path(database), handle.get(), studies));
+  DETOL_ASSIGN(auto readable, open_for_reading(database));
+  DETOL_ASSIGN(const Database described, readable.read([&](sqlite3* handle) -> Result<Database> {
+    DETOL_ASSIGN(const auto studies, read_studies(handle));
+    return describe(real_path(database), handle, studies);
+  }));
   DETOL_ASSIGN(const Found found, find(described));
   return (found.folder.empty() ? described.folder() : found.folder) / study;
 }

@@ -10,7 +10,6 @@
 #include "core/fault.h"
 #include "knowledge/backup_impl.h"
 #include "knowledge/check.h"
-#include "knowledge/reader_impl.h"
 #include "knowledge/schema_impl.h"
 #include "knowledge/storage/file_system.h"
 #include "knowledge/storage/page_checksums.h"
@@ -106,9 +105,9 @@ Result<void> check_is_database(const fs::path& file) {
                                                file.string()));
 }
 
-Result<sqlite::Database> open_for_copying(const fs::path& path) {
+Result<ReadableDatabase> open_for_copying(const fs::path& path) {
   DETOL_ASSIGN(auto database, open_for_reading(path));
-  sqlite::skip_verification(database.get());
+  sqlite::skip_verification(database.unverified());
   return database;
 }
 
@@ -140,14 +139,14 @@ Result<void> back_up(const fs::path& database, const fs::path& file, bool may_re
   if (fs::exists(file, error) && !may_replace) {
     return fail(ErrorCode::kStorage, fmt::format("{} exists; --force replaces it", file.string()));
   }
-  return copy_database(source.get(), file);
+  return copy_database(source.unverified(), file);
 }
 
 Result<void> back_up_rotating(const fs::path& database, const fs::path& file, std::int64_t keep) {
   DETOL_ASSIGN(const auto source, open_for_copying(database));
   DETOL_TRY(check_is_other(database, file));
   DETOL_TRY(check_is_database(file));
-  DETOL_ASSIGN(const fs::path fresh, verified_copy(source.get(), file));
+  DETOL_ASSIGN(const fs::path fresh, verified_copy(source.unverified(), file));
   auto done = shift(file, keep);
   if (done) done = rename_durably(fresh, file);
   if (!done) remove_database(fresh);

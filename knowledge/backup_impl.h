@@ -2,13 +2,13 @@
 
 #include <filesystem>
 
-#include "knowledge/storage/sqlite.h"
+#include "knowledge/reader_impl.h"
 
 namespace detol::inline knowledge {
 
 // Opens a database for reading without verifying checksums of pages, since the rows of the copy
 // will be verified. Errors: as open_for_reading().
-Result<sqlite::Database> open_for_copying(const std::filesystem::path& path);
+Result<ReadableDatabase> open_for_copying(const std::filesystem::path& path);
 
 // Makes `file` a verified copy of `source`, without a log; after an error `file` is as it was.
 // Errors (kStorage).

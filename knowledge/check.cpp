@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
+#include <set>
 
 #include <sqlite3.h>
 
@@ -53,6 +55,33 @@ Result<std::string> difference_of(const StoredStudy& before, const StoredStudy& 
   return std::string();
 }
 
+Result<std::vector<std::string>> differences_of(sqlite3* before, sqlite3* now) {
+  DETOL_ASSIGN(const auto studies, read_studies(before));
+  DETOL_ASSIGN(const auto present, read_studies(now));
+  DETOL_ASSIGN(const std::int64_t old_facts, count_facts(before));
+  DETOL_ASSIGN(const std::int64_t facts, count_facts(now));
+  std::vector<std::string> differences;
+  if (facts < old_facts)  // none is ever removed
+    differences.push_back(fmt::format("{} facts of the backup are missing", old_facts - facts));
+  for (const Study& study : studies) {
+    const auto same = std::ranges::find_if(present, [&](const Study& other) {
+      return other.record.id == study.record.id && other.record.created_s == study.record.created_s;
+    });
+    if (same == present.end()) continue;
+    DETOL_ASSIGN(std::string difference, difference_of({before, &study}, {now, &*same}));
+    if (!difference.empty()) differences.push_back(std::move(difference));
+  }
+  return differences;
+}
+
+// Says once per file what its verification found: a command may open it several times.
+void say_once(const std::string& line) {
+  static std::mutex mutex;
+  static std::set<std::string> said;
+  const std::scoped_lock lock(mutex);
+  if (said.insert(line).second) log_info("{}", line);
+}
+
 }  // namespace
 
 Result<void> verify(sqlite3* database) {
@@ -77,9 +106,10 @@ Result<void> PageVerification::accept_pages() {
     return tl::unexpected(*damage_);
   }
   const bool is_renewed = sqlite::renew_checksums(database_);
-  log_info("{}: another program wrote to it, so all of it was verified{}",
-           sqlite3_db_filename(database_, "main"),
-           is_renewed ? "" : "; the next command that writes makes this the last time");
+  say_once(
+      fmt::format("{}: another program wrote to it, so all of it was verified{}",
+                  sqlite3_db_filename(database_, "main"),
+                  is_renewed ? "" : "; the next command that writes makes this the last time"));
   return {};
 }
 
@@ -102,46 +132,29 @@ std::vector<std::string> find_problems(sqlite3* database) {
 Result<std::vector<std::string>> check(const std::filesystem::path& path) {
   DETOL_ASSIGN(const WalReport log, examine_idle_wal(path));
   DETOL_ASSIGN(const auto database, open_for_reading(path));
-  std::vector<std::string> problems = find_problems(database.get());
+  std::vector<std::string> problems = find_problems(database.unverified());
   if (log.state != WalReport::State::kSound) problems.push_back(problem_of(path, log));
   return problems;
 }
 
 Result<Counts> count(const std::filesystem::path& path) {
-  DETOL_ASSIGN(const auto database, open_for_reading(path));
-  DETOL_ASSIGN(
-      auto row,
-      Statement::prepare(
-          database.get(),
-          "SELECT count(*), (SELECT count(*) FROM events WHERE kind = 'asked'), "
-          "coalesce(sum(p.last_seq), 0) FROM studies s LEFT JOIN progress p ON p.study = s.id"));
-  DETOL_TRY(row.step());
-  return Counts{row.integer(0), row.integer(1), row.integer(2)};
+  constexpr std::string_view kCounts =
+      "SELECT count(*), (SELECT count(*) FROM events WHERE kind = 'asked'), "
+      "coalesce(sum(p.last_seq), 0) FROM studies s LEFT JOIN progress p ON p.study = s.id";
+  DETOL_ASSIGN(auto database, open_for_reading(path));
+  return database.read([&](sqlite3* handle) -> Result<Counts> {
+    DETOL_ASSIGN(auto row, Statement::prepare(handle, kCounts));
+    DETOL_TRY(row.step());
+    return Counts{row.integer(0), row.integer(1), row.integer(2)};
+  });
 }
 
 Result<std::vector<std::string>> compare(const std::filesystem::path& path,
                                          const std::filesystem::path& older) {
-  DETOL_ASSIGN(const auto now, open_for_reading(path));
-  DETOL_ASSIGN(const auto before, open_for_reading(older));
-  return in_read_transaction(now.get(), [&]() -> Result<std::vector<std::string>> {
-    DETOL_ASSIGN(const auto studies, read_studies(before.get()));
-    DETOL_ASSIGN(const auto present, read_studies(now.get()));
-    DETOL_ASSIGN(const std::int64_t old_facts, count_facts(before.get()));
-    DETOL_ASSIGN(const std::int64_t facts, count_facts(now.get()));
-    std::vector<std::string> differences;
-    if (facts < old_facts)  // none is ever removed
-      differences.push_back(fmt::format("{} facts of the backup are missing", old_facts - facts));
-    for (const Study& study : studies) {
-      const auto same = std::ranges::find_if(present, [&](const Study& other) {
-        return other.record.id == study.record.id &&
-               other.record.created_s == study.record.created_s;
-      });
-      if (same == present.end()) continue;
-      DETOL_ASSIGN(std::string difference,
-                   difference_of({before.get(), &study}, {now.get(), &*same}));
-      if (!difference.empty()) differences.push_back(std::move(difference));
-    }
-    return differences;
+  DETOL_ASSIGN(auto now, open_for_reading(path));
+  DETOL_ASSIGN(auto before, open_for_reading(older));
+  return now.read([&](sqlite3* present) {
+    return before.read([&](sqlite3* past) { return differences_of(past, present); });
   });
 }
 

@@ -71,10 +71,10 @@ bool has_intent(const fs::path& path) {
   return fs::exists(intent_file(path), error);
 }
 
-Result<void> recover_intent(const fs::path& path, sqlite3* database) {
+Result<void> recover_intent(const fs::path& path, PageVerification& pages) {
   if (!has_intent(path)) return {};
   DETOL_ASSIGN(const FolderIntent intent, read_intent(path));
-  DETOL_ASSIGN(const auto studies, read_studies(database));
+  DETOL_ASSIGN(const auto studies, pages.run([&] { return read_studies(pages.database()); }));
   const auto has = [&studies](const std::string& name) {
     return std::ranges::any_of(studies,
                                [&](const Study& study) { return study.record.name == name; });
@@ -84,12 +84,12 @@ Result<void> recover_intent(const fs::path& path, sqlite3* database) {
   return {};
 }
 
-Result<void> with_intent(const fs::path& path, sqlite3* database, const FolderIntent& intent,
+Result<void> with_intent(const fs::path& path, PageVerification& pages, const FolderIntent& intent,
                          const std::function<Result<void>()>& change) {
   DETOL_TRY(write_intent(path, intent));
   fault("study.change");
   auto changed = change();
-  auto settled = recover_intent(path, database);
+  auto settled = recover_intent(path, pages);
   if (!changed) return changed;
   return settled;
 }

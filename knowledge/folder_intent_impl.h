@@ -16,7 +16,7 @@
 #include <string>
 
 #include "core/result.h"
-#include "knowledge/storage/sqlite.h"
+#include "knowledge/verify_impl.h"
 
 namespace detol::inline knowledge {
 
@@ -27,12 +27,12 @@ struct FolderIntent {
 
 // Runs `change`, which commits or fails, with the record around it. REQUIRES: the writer's lock
 // is held. Errors (kStorage), and those of `change`.
-Result<void> with_intent(const std::filesystem::path& path, sqlite3* database,
+Result<void> with_intent(const std::filesystem::path& path, PageVerification& pages,
                          const FolderIntent& intent, const std::function<Result<void>()>& change);
 
 // Completes what a killed process left, if anything. REQUIRES: the writer's lock is held.
 // Errors (kStorage): a folder that cannot be renamed or removed; the record stays.
-Result<void> recover_intent(const std::filesystem::path& path, sqlite3* database);
+Result<void> recover_intent(const std::filesystem::path& path, PageVerification& pages);
 
 // Returns true if a process was killed during a change, or makes one now.
 bool has_intent(const std::filesystem::path& path);

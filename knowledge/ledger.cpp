@@ -12,7 +12,6 @@
 #include "knowledge/snapshot_impl.h"
 #include "knowledge/storage/file_system.h"
 #include "knowledge/studies.h"
-#include "knowledge/verify_impl.h"
 #include "knowledge/writable_database_impl.h"
 
 namespace detol::inline knowledge {
@@ -25,53 +24,56 @@ class SqliteLedger final : public Ledger {
   SqliteLedger(WritableDatabase writing, EventWriter writer, Snapshots snapshots)
       : writing_(std::move(writing)),
         writer_(std::move(writer)),
-        snapshots_(std::move(snapshots)),
-        pages_(writing_.database()) {}
+        snapshots_(std::move(snapshots)) {}
 
   Result<StudyId> create_study(const StudyRecord& record) override {
-    return pages_.run([&] { return create_locked(record); });
+    return writing_.pages().run([&] { return create_locked(record); });
   }
   Result<void> append(StudyId id, std::span<const Event> events,
                       std::span<const Fact> facts) override {
-    return pages_.run([&] { return append_once(id, events, facts); });
+    return writing_.pages().run([&] { return append_once(id, events, facts); });
   }
   Result<void> record_facts(std::span<const Fact> facts) override {
-    return pages_.run([&] {
+    return writing_.pages().run([&] {
       return writing_.in_transaction([&] { return write_facts(writing_.database(), facts); });
     });
   }
   bool may_retry() const override { return writing_.may_retry(); }
 
   Result<StudyRecord> study(const std::string& name) override {
-    DETOL_ASSIGN(Study found, pages_.run([&] { return find_study(writing_.database(), name); }));
+    DETOL_ASSIGN(Study found,
+                 writing_.pages().run([&] { return find_study(writing_.database(), name); }));
     return std::move(found.record);
   }
   Result<StudyRecord> open_study(const std::string& name) override {
     DETOL_ASSIGN(const Study found,
-                 pages_.run([&] { return find_study(writing_.database(), name); }));
-    return locked(found.record.id).map([](const Study* study) { return study->record; });
+                 writing_.pages().run([&] { return find_study(writing_.database(), name); }));
+    return writing_.pages()
+        .run([&] { return locked(found.record.id); })
+        .map([](const Study* study) { return study->record; });
   }
   Result<std::optional<KnownTrial>> known_trial(const std::string& identity,
                                                 StudyId except) override {
-    return pages_.run([&] { return find_known_trial(writing_.database(), identity, except); });
+    return writing_.pages().run(
+        [&] { return find_known_trial(writing_.database(), identity, except); });
   }
   Result<std::vector<StudyRecord>> studies() override {
-    DETOL_ASSIGN(auto all, pages_.run([&] { return read_studies(writing_.database()); }));
+    DETOL_ASSIGN(auto all, writing_.pages().run([&] { return read_studies(writing_.database()); }));
     std::vector<StudyRecord> records;
     for (Study& study : all) records.push_back(std::move(study.record));
     return records;
   }
   Result<std::vector<event::Source::Trial>> outcomes(StudyId id) override {
-    return pages_.run([&] { return read_outcomes(writing_.database(), id); });
+    return writing_.pages().run([&] { return read_outcomes(writing_.database(), id); });
   }
   Result<std::vector<Fact>> facts(const std::string& kind) override {
-    return pages_.run([&] { return read_facts(writing_.database(), kind); });
+    return writing_.pages().run([&] { return read_facts(writing_.database(), kind); });
   }
   Result<std::optional<Fact>> fact(const std::string& kind, const std::string& key) override {
-    return pages_.run([&] { return find_fact(writing_.database(), kind, key); });
+    return writing_.pages().run([&] { return find_fact(writing_.database(), kind, key); });
   }
   Result<std::vector<Event>> events(StudyId id) override {
-    return pages_.run([&] { return read_events(writing_.database(), id); });
+    return writing_.pages().run([&] { return read_events(writing_.database(), id); });
   }
 
  private:
@@ -83,7 +85,6 @@ class SqliteLedger final : public Ledger {
   WritableDatabase writing_;
   EventWriter writer_;
   Snapshots snapshots_;
-  PageVerification pages_;
   // Locked: a study that this process has locked, so that only it changes the study.
   struct Locked {
     Study study;            // as committed
@@ -127,7 +128,7 @@ Result<void> SqliteLedger::append_once(StudyId id, std::span<const Event> events
   });
   if (!done) return done;
   announce(study.record);
-  snapshots_.update(writing_.database());
+  snapshots_.update(writing_.pages());
   *committed = std::move(study);
   return {};
 }
@@ -156,7 +157,8 @@ Result<Study*> SqliteLedger::locked(StudyId id) {
 Result<std::unique_ptr<Ledger>> Ledger::open(const fs::path& given) {
   const fs::path path = real_path(given);
   DETOL_ASSIGN(WritableDatabase writing, WritableDatabase::open(path, Access::kShared));
-  DETOL_ASSIGN(EventWriter writer, EventWriter::make(writing.database()));
+  DETOL_ASSIGN(EventWriter writer,
+               writing.pages().run([&] { return EventWriter::make(writing.database()); }));
   Snapshots snapshots(path, system_clock());
   if (is_on_network(path)) {
     log_info(

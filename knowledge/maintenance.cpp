@@ -15,7 +15,6 @@
 #include "core/file.h"
 #include "knowledge/backup_impl.h"
 #include "knowledge/maintenance_impl.h"
-#include "knowledge/reader_impl.h"
 #include "knowledge/storage/file_system.h"
 #include "knowledge/storage/wal.h"
 #include "knowledge/verify_impl.h"
@@ -80,7 +79,7 @@ Result<void> prepare_restore(const fs::path& path, const fs::path& backup) {
                 fmt::format("{} is the knowledge base itself", backup.string()));
   DETOL_ASSIGN(const auto source, open_for_copying(backup));
   DETOL_TRY(check_is_database(restoring_of(path)));
-  return copy_database(source.get(), restoring_of(path));
+  return copy_database(source.unverified(), restoring_of(path));
 }
 
 Result<std::optional<fs::path>> move_aside(const fs::path& path) {

@@ -38,15 +38,18 @@ Result<void> move_study(sqlite3* database, int version, const Study& old) {
   return writer.save(study);
 }
 
+// Drops detol's views; one of another program stays, and check_definitions() refuses it.
 Result<void> drop_views(sqlite3* database) {
   std::string all;
   {
     DETOL_ASSIGN(auto names, sqlite::Statement::prepare(
-                                 database, "SELECT name FROM sqlite_schema WHERE type = 'view'"));
+                                 database,
+                                 "SELECT printf('DROP VIEW \"%w\";', name) FROM sqlite_schema "
+                                 "WHERE type = 'view' AND name GLOB 'v_*'"));
     while (true) {
       DETOL_ASSIGN(const bool more, names.step());
       if (!more) break;
-      all += fmt::format("DROP VIEW {};", names.text(0));
+      all += names.text(0);
     }
   }
   return sqlite::run(database, all.c_str());

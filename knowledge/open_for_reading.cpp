@@ -44,8 +44,11 @@ bool has_no_log(const fs::path& path) {
   return error || size == 0;
 }
 
+// Reads the first page, which shows whether the database can be opened like this. Whether the page
+// matches its checksum is for ReadableDatabase to say.
 Result<void> touch(sqlite3* database) {
-  return sqlite::run(database, "SELECT 1 FROM sqlite_schema");
+  auto read = sqlite::run(database, "SELECT 1 FROM sqlite_schema");
+  return read || sqlite::is_page_damaged(database) ? Result<void>() : read;
 }
 
 // Opens a database with a log that no process changes: the log's index need not be shared, and no
@@ -110,10 +113,7 @@ Result<sqlite::Database> open_on_network(const fs::path& path) {
   return open_alone(path);
 }
 
-}  // namespace
-
-Result<sqlite::Database> open_for_reading(const fs::path& given) {
-  const fs::path path = real_path(given);
+Result<sqlite::Database> open_database(const fs::path& path) {
   DETOL_TRY(check_not_restoring(path));
   std::error_code error;
   if (!fs::exists(path, error)) {
@@ -126,6 +126,13 @@ Result<sqlite::Database> open_for_reading(const fs::path& given) {
   DETOL_TRY(check_header(path));
   DETOL_TRY(check_idle_wal(path));
   return open_beside_others(path);
+}
+
+}  // namespace
+
+Result<ReadableDatabase> open_for_reading(const fs::path& path) {
+  DETOL_ASSIGN(auto database, open_database(real_path(path)));
+  return ReadableDatabase(std::move(database));
 }
 
 }  // namespace detol::inline knowledge

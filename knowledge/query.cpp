@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <iterator>
 
 #include "core/utf8.h"
@@ -11,7 +10,7 @@
 #include "knowledge/reader_impl.h"
 #include "knowledge/rows_impl.h"
 #include "knowledge/schema_impl.h"
-#include "knowledge/verify_impl.h"
+#include "knowledge/storage/scoped_limits.h"
 #include "knowledge/writable_database_impl.h"
 
 namespace detol::inline knowledge {
@@ -87,39 +86,6 @@ void bind_cell(Statement& statement, int index, const Cell& cell) {
   statement.bind_null(index);
 }
 
-// ScopedLimits: while one lives, SQLite's work on a database ends at the limits.
-class ScopedLimits {
- public:
-  ScopedLimits(sqlite3* database, const QueryLimits& limits)
-      : database_(database), bytes_before_(sqlite3_hard_heap_limit64(-1)) {
-    using std::chrono::steady_clock;
-    constexpr int kInstructions = 10000;  // between two readings of the clock
-    if (limits.bytes > 0) sqlite3_hard_heap_limit64(limits.bytes);
-    if (limits.seconds <= 0) return;
-    deadline_ = steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(
-                                          std::chrono::duration<double>(limits.seconds));
-    sqlite3_progress_handler(database, kInstructions, &is_late, &deadline_);
-  }
-  ~ScopedLimits() {
-    sqlite3_progress_handler(database_, 0, nullptr, nullptr);
-    sqlite3_hard_heap_limit64(bytes_before_);
-  }
-  ScopedLimits(const ScopedLimits&) = delete;
-  ScopedLimits& operator=(const ScopedLimits&) = delete;
-
- private:
-  static int is_late(void* deadline) {
-    return std::chrono::steady_clock::now() >
-                   *static_cast<std::chrono::steady_clock::time_point*>(deadline)
-               ? 1
-               : 0;
-  }
-
-  sqlite3* database_;
-  sqlite3_int64 bytes_before_;
-  std::chrono::steady_clock::time_point deadline_;
-};
-
 Error beyond(const std::string& limit, std::string_view flag) {
   return {ErrorCode::kUsage,
           fmt::format("the query needs more than {}; ask for less, or pass {}", limit, flag)};
@@ -138,60 +104,49 @@ std::int64_t bytes_of(const std::vector<Cell>& row) {
 }
 
 class SqliteReader final : public Reader {
-  // Runs `body` in one read transaction.
-  template <typename Body>
-  auto read(Body body) -> decltype(body()) {
-    return pages_.run([&] { return in_read_transaction(database_.get(), body); });
-  }
-
  public:
-  explicit SqliteReader(sqlite::Database database)
-      : database_(std::move(database)), pages_(database_.get()) {}
+  explicit SqliteReader(ReadableDatabase database) : database_(std::move(database)) {}
 
   Result<Rows> select(const std::string& sql, const std::vector<Cell>& arguments,
                       const QueryLimits& limits) override;
 
   Result<std::vector<StudyRecord>> studies() override {
-    DETOL_ASSIGN(auto all, read([&] { return read_studies(database_.get()); }));
+    DETOL_ASSIGN(auto all, database_.read(read_studies));
     std::vector<StudyRecord> records;
     for (Study& study : all) records.push_back(std::move(study.record));
     return records;
   }
   Result<StudyRecord> study(const std::string& name) override {
-    DETOL_ASSIGN(Study found, read([&] { return find_study(database_.get(), name); }));
+    DETOL_ASSIGN(Study found,
+                 database_.read([&](sqlite3* from) { return find_study(from, name); }));
     return std::move(found.record);
   }
   Result<std::vector<Event>> events(StudyId id) override {
-    return read([&] { return read_events(database_.get(), id); });
+    return database_.read([&](sqlite3* from) { return read_events(from, id); });
   }
   Result<std::vector<Fact>> facts(const std::string& kind) override {
-    return read([&] { return read_facts(database_.get(), kind); });
+    return database_.read([&](sqlite3* from) { return read_facts(from, kind); });
   }
   Result<std::optional<Fact>> fact(const std::string& kind, const std::string& key) override {
-    return read([&] { return find_fact(database_.get(), kind, key); });
+    return database_.read([&](sqlite3* from) { return find_fact(from, kind, key); });
   }
   Result<NewEvents> events_after(StudyId id, std::int64_t last) override {
-    return read([&] { return read_events_after(database_.get(), id, last); });
+    return database_.read([&](sqlite3* from) { return read_events_after(from, id, last); });
   }
 
  private:
-  Result<Statement> prepare(const std::string& sql);
-  Result<Rows> fetch(Statement& statement, const QueryLimits& limits);
-  Error failure(const QueryLimits& limits);
-
-  sqlite::Database database_;
-  PageVerification pages_;
+  ReadableDatabase database_;
 };
 
-Result<Statement> SqliteReader::prepare(const std::string& sql) {
+Result<Statement> prepare(sqlite3* database, const std::string& sql) {
   if (sql.find('\0') != std::string::npos)
     return tl::unexpected(refused("it contains a zero byte"));
-  sqlite3_set_authorizer(database_.get(), authorize, nullptr);
+  sqlite3_set_authorizer(database, authorize, nullptr);
   const char* rest = nullptr;
-  auto statement = Statement::prepare(database_.get(), sql, &rest);
-  const bool is_single = statement && is_blank(database_.get(), rest);
-  sqlite3_set_authorizer(database_.get(), nullptr, nullptr);
-  if (!statement) return tl::unexpected(refused(sqlite3_errmsg(database_.get())));
+  auto statement = Statement::prepare(database, sql, &rest);
+  const bool is_single = statement && is_blank(database, rest);
+  sqlite3_set_authorizer(database, nullptr, nullptr);
+  if (!statement) return tl::unexpected(refused(sqlite3_errmsg(database)));
   if (statement->raw() == nullptr) return tl::unexpected(refused("it is empty"));
   if (!is_single) return tl::unexpected(refused("it has more than one statement"));
   if (sqlite3_stmt_readonly(statement->raw()) == 0)
@@ -200,11 +155,11 @@ Result<Statement> SqliteReader::prepare(const std::string& sql) {
 }
 
 // Describes why a step failed.
-Error SqliteReader::failure(const QueryLimits& limits) {
-  switch (sqlite3_errcode(database_.get())) {
+Error failure_of_query(sqlite3* database, const QueryLimits& limits) {
+  switch (sqlite3_errcode(database)) {
     case SQLITE_ERROR:
     case SQLITE_MISMATCH:  // LIMIT 'a'
-      return refused(sqlite3_errmsg(database_.get()));
+      return refused(sqlite3_errmsg(database));
     case SQLITE_INTERRUPT:
       return beyond(fmt::format("{} s", limits.seconds), "--timeout");
     case SQLITE_NOMEM:
@@ -212,11 +167,11 @@ Error SqliteReader::failure(const QueryLimits& limits) {
       if (limits.bytes > 0) return too_much_memory(limits);
       [[fallthrough]];
     default:
-      return sqlite::failure(database_.get());
+      return sqlite::failure(database);
   }
 }
 
-Result<Rows> SqliteReader::fetch(Statement& statement, const QueryLimits& limits) {
+Result<Rows> fetch(Statement& statement, const QueryLimits& limits) {
   Rows result;
   std::int64_t bytes = 0;
   const int columns = sqlite3_column_count(statement.raw());
@@ -224,7 +179,7 @@ Result<Rows> SqliteReader::fetch(Statement& statement, const QueryLimits& limits
     result.columns.emplace_back(sqlite3_column_name(statement.raw(), i));
   while (true) {
     const auto more = statement.step();
-    if (!more) return tl::unexpected(failure(limits));
+    if (!more) return tl::unexpected(failure_of_query(sqlite3_db_handle(statement.raw()), limits));
     const bool is_full = limits.rows > 0 && std::ssize(result.rows) == limits.rows;
     result.is_cut = *more && is_full;
     if (!*more || is_full) return result;
@@ -239,9 +194,9 @@ Result<Rows> SqliteReader::fetch(Statement& statement, const QueryLimits& limits
 
 Result<Rows> SqliteReader::select(const std::string& sql, const std::vector<Cell>& arguments,
                                   const QueryLimits& limits) {
-  return read([&]() -> Result<Rows> {
-    const ScopedLimits restraint(database_.get(), limits);
-    DETOL_ASSIGN(Statement statement, prepare(sql));
+  return database_.read([&](sqlite3* from) -> Result<Rows> {
+    const sqlite::ScopedLimits restraint(from, limits.bytes, limits.seconds);
+    DETOL_ASSIGN(Statement statement, prepare(from, sql));
     for (std::size_t i = 0; i < arguments.size(); ++i)
       bind_cell(statement, static_cast<int>(i) + 1, arguments[i]);
     return fetch(statement, limits);
@@ -253,13 +208,15 @@ Result<Rows> SqliteReader::select(const std::string& sql, const std::vector<Cell
 Result<std::unique_ptr<Reader>> Reader::open(const fs::path& path) {
   // Completes a change of a whole study that was killed, unless it still runs.
   if (has_intent(path)) (void)WritableDatabase::open(path, Access::kExclusiveAtOnce);
-  DETOL_ASSIGN(auto database, open_for_reading(path));
-  DETOL_ASSIGN(const int version, schema_version(database.get()));
-  if (version < kSchemaVersion) {
-    database.reset();
-    DETOL_TRY(WritableDatabase::open(path, Access::kExclusive));  // migrates it
-    DETOL_ASSIGN(database, open_for_reading(path));
+  {
+    DETOL_ASSIGN(auto database, open_for_reading(path));
+    DETOL_ASSIGN(const int version, database.read([](sqlite3* from) {
+      return check_definitions(from).and_then([from] { return schema_version(from); });
+    }));
+    if (version == kSchemaVersion) return std::make_unique<SqliteReader>(std::move(database));
   }
+  DETOL_TRY(WritableDatabase::open(path, Access::kExclusive));  // migrates it
+  DETOL_ASSIGN(auto database, open_for_reading(path));
   return std::make_unique<SqliteReader>(std::move(database));
 }
 

@@ -263,19 +263,6 @@ LEFT JOIN facts f ON f.kind = 'dataset' AND f.key = printf('%016x', s.data_finge
 GROUP BY s.data_fingerprint;
 )sql";
 
-// Returns the definitions in an order that VACUUM keeps.
-Result<std::string> definitions(sqlite3* database) {
-  DETOL_ASSIGN(auto rows, sqlite::Statement::prepare(database,
-                                                     "SELECT type, name, tbl_name, sql FROM "
-                                                     "sqlite_schema ORDER BY type, name"));
-  std::string all;
-  while (true) {
-    DETOL_ASSIGN(const bool more, rows.step());
-    if (!more) return all;
-    for (int column = 0; column < 4; ++column) all.append(rows.text(column)).push_back('\n');
-  }
-}
-
 std::uint32_t big_endian(const unsigned char* bytes) {
   return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 |
          std::uint32_t{bytes[2]} << 8 | std::uint32_t{bytes[3]};
@@ -376,19 +363,6 @@ Result<void> create_database(const fs::path& path) {
   auto renamed = rename_durably(fresh, path);
   if (!renamed) sweep();
   return renamed;
-}
-
-Result<void> check_definitions(sqlite3* database) {
-  DETOL_ASSIGN(const int version, schema_version(database));
-  if (version < kSchemaVersion) return {};  // a migration replaces them
-  DETOL_ASSIGN(auto model, sqlite::open(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
-  DETOL_TRY(define(model.get()));
-  DETOL_ASSIGN(const std::string expected, definitions(model.get()));
-  DETOL_ASSIGN(const std::string found, definitions(database));
-  if (found == expected) return {};
-  return fail(ErrorCode::kStorage,
-              fmt::format("{}: its table definitions are damaged; restore a backup",
-                          sqlite3_db_filename(database, "main")));
 }
 
 }  // namespace detol::inline knowledge

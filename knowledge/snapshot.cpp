@@ -22,11 +22,12 @@ Snapshots::Snapshots(std::filesystem::path path, Clock& clock)
       clock_(&clock),
       next_s_(clock.now_s()) {}
 
-void Snapshots::update(sqlite3* database) {
+void Snapshots::update(PageVerification& pages) {
   const double began_s = clock_->now_s();
   if (path_.empty() || began_s < next_s_) return;
-  if (const auto copied = copy_database(database, snapshot_of(path_)); !copied)
-    log_warning("no snapshot for readers: {}", copied.error().message);
+  const auto copied =
+      pages.run([&] { return copy_database(pages.database(), snapshot_of(path_)); });
+  if (!copied) log_warning("no snapshot for readers: {}", copied.error().message);
   const double took_s = clock_->now_s() - began_s;
   next_s_ = clock_->now_s() + std::max(kEveryS, kPauseRatio * took_s);
 }

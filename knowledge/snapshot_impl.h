@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "core/clock.h"
-#include "knowledge/storage/sqlite.h"
+#include "knowledge/verify_impl.h"
 
 namespace detol::inline knowledge {
 
@@ -20,8 +20,8 @@ class Snapshots {
   // Writes no snapshots unless `path` is on a network file system. `clock` outlives this.
   Snapshots(std::filesystem::path path, Clock& clock);
 
-  // Writes a snapshot if one is due. REQUIRES: no transaction is open.
-  void update(sqlite3* database);
+  // Writes a snapshot of the verified database if one is due. REQUIRES: no transaction is open.
+  void update(PageVerification& pages);
 
   void request() { next_s_ = clock_->now_s(); }  // makes a snapshot due
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <functional>
 #include <system_error>
 
 #include "core/clock.h"
@@ -33,9 +34,20 @@ Result<WritableDatabase> open_existing(const fs::path& path) {
                                              path.string()));
 }
 
-// Checks that a new name is valid, that no study has it, and that no folder has it.
-Result<void> check_is_free(const fs::path& path, sqlite3* database, const std::string& name) {
-  DETOL_ASSIGN(const auto known, study_named(database, name));
+Result<Study> study_to_change(WritableDatabase& writing, const std::string& name) {
+  return writing.pages().run([&] { return find_study(writing.database(), name); });
+}
+
+// Runs `body`, whose changes are undone if it fails, in one transaction.
+Result<void> commit_change(WritableDatabase& writing, const std::function<Result<void>()>& body) {
+  return writing.pages().run([&] { return writing.in_transaction(body); });
+}
+
+// Checks that no study has a new name, and that no folder has it.
+Result<void> check_is_free(const fs::path& path, WritableDatabase& writing,
+                           const std::string& name) {
+  DETOL_ASSIGN(const auto known,
+               writing.pages().run([&] { return study_named(writing.database(), name); }));
   if (known) return fail(ErrorCode::kStudy, fmt::format("study '{}' exists already", name));
   std::error_code error;
   const fs::path folder = artefact_folder(path, name);
@@ -142,6 +154,12 @@ Result<StudySize> size_of(const fs::path& folder, sqlite3* database, const Study
   return size;
 }
 
+Result<StudySize> size_of(const fs::path& database, WritableDatabase& writing,
+                          const StudyRecord& record) {
+  return writing.pages().run(
+      [&] { return size_of(artefact_folder(database, record.name), writing.database(), record); });
+}
+
 }  // namespace
 
 bool is_of_a_run(const fs::path& file) {
@@ -156,21 +174,23 @@ Result<void> check_new_name(const std::string& name) {
 }
 
 Result<StudySize> measure_study(const fs::path& database, const std::string& name) {
-  DETOL_ASSIGN(const auto handle, open_for_reading(database));
-  DETOL_ASSIGN(const Study study, find_study(handle.get(), name));
   DETOL_ASSIGN(const fs::path folder, find_artefacts(database, name));
-  return size_of(folder, handle.get(), study.record);
+  DETOL_ASSIGN(auto readable, open_for_reading(database));
+  return readable.read([&](sqlite3* handle) -> Result<StudySize> {
+    DETOL_ASSIGN(const Study study, find_study(handle, name));
+    return size_of(folder, handle, study.record);
+  });
 }
 
 Result<void> rename_study(const fs::path& database, const std::string& name,
                           const std::string& new_name) {
   DETOL_TRY(check_new_name(new_name));
   DETOL_ASSIGN(WritableDatabase writing, open_existing(database));
-  DETOL_ASSIGN(Study study, find_study(writing.database(), name));
-  DETOL_TRY(check_is_free(database, writing.database(), new_name));
+  DETOL_ASSIGN(Study study, study_to_change(writing, name));
+  DETOL_TRY(check_is_free(database, writing, new_name));
   study.record.name = new_name;
-  return with_intent(database, writing.database(), {name, new_name}, [&] {
-    return writing.in_transaction([&] { return write_name(writing.database(), study.record); });
+  return with_intent(database, writing.pages(), {name, new_name}, [&] {
+    return commit_change(writing, [&] { return write_name(writing.database(), study.record); });
   });
 }
 
@@ -178,25 +198,23 @@ Result<StudySize> copy_study(const fs::path& database, const std::string& name,
                              const std::string& new_name) {
   DETOL_TRY(check_new_name(new_name));
   DETOL_ASSIGN(WritableDatabase writing, open_existing(database));
-  DETOL_ASSIGN(const Study study, find_study(writing.database(), name));
-  DETOL_TRY(check_is_free(database, writing.database(), new_name));
-  DETOL_ASSIGN(const StudySize size,
-               size_of(artefact_folder(database, name), writing.database(), study.record));
+  DETOL_ASSIGN(const Study study, study_to_change(writing, name));
+  DETOL_TRY(check_is_free(database, writing, new_name));
+  DETOL_ASSIGN(const StudySize size, size_of(database, writing, study.record));
   const auto copy = [&]() -> Result<void> {
     DETOL_TRY(copy_folder(artefact_folder(database, name), artefact_folder(database, new_name)));
-    return writing.in_transaction([&] { return write_copy(writing.database(), study, new_name); });
+    return commit_change(writing, [&] { return write_copy(writing.database(), study, new_name); });
   };
-  DETOL_TRY(with_intent(database, writing.database(), {new_name, ""}, copy));
+  DETOL_TRY(with_intent(database, writing.pages(), {new_name, ""}, copy));
   return size;
 }
 
 Result<StudySize> delete_study(const fs::path& database, const std::string& name) {
   DETOL_ASSIGN(WritableDatabase writing, open_existing(database));
-  DETOL_ASSIGN(const Study study, find_study(writing.database(), name));
-  DETOL_ASSIGN(const StudySize size,
-               size_of(artefact_folder(database, name), writing.database(), study.record));
-  DETOL_TRY(with_intent(database, writing.database(), {name, ""}, [&] {
-    return writing.in_transaction([&] { return erase(writing.database(), study.record.id); });
+  DETOL_ASSIGN(const Study study, study_to_change(writing, name));
+  DETOL_ASSIGN(const StudySize size, size_of(database, writing, study.record));
+  DETOL_TRY(with_intent(database, writing.pages(), {name, ""}, [&] {
+    return commit_change(writing, [&] { return erase(writing.database(), study.record.id); });
   }));
   return size;
 }

@@ -50,6 +50,8 @@ class PageVerification {
     return work();
   }
 
+  sqlite3* database() const { return database_; }
+
  private:
   Result<void> accept_pages();
 

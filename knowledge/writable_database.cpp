@@ -14,7 +14,6 @@
 #include "knowledge/schema_impl.h"
 #include "knowledge/storage/file_system.h"
 #include "knowledge/storage/wal.h"
-#include "knowledge/verify_impl.h"
 #include "knowledge/writable_database_impl.h"
 
 namespace detol::inline knowledge {
@@ -109,11 +108,10 @@ Result<WritableDatabase> WritableDatabase::create_or_repair(const fs::path& path
     return tl::unexpected(std::move(opened).error());
   }
   WritableDatabase writing(std::move(lock), std::move(opened->database));
-  PageVerification pages(writing.database());
-  DETOL_TRY(pages.run([&] { return writing.prepare(); }));
-  DETOL_TRY(pages.run([&] { return writing.store_id(opened->claim.id); }));
+  DETOL_TRY(writing.pages_.run([&] { return writing.prepare(); }));
+  DETOL_TRY(writing.pages_.run([&] { return writing.store_id(opened->claim.id); }));
   DETOL_TRY(apply_claim(path, opened->claim));
-  DETOL_TRY(pages.run([&] { return recover_intent(path, writing.database()); }));
+  DETOL_TRY(recover_intent(path, writing.pages_));
   return writing;
 }
 
@@ -122,15 +120,15 @@ Result<WritableDatabase> WritableDatabase::join(const fs::path& path, WriterLock
   DETOL_TRY(check_header(path));
   DETOL_TRY(lock.hold(path));
   DETOL_ASSIGN(auto database, sqlite::open_for_writing(path));
-  DETOL_ASSIGN(const int version, schema_version(database.get()));
+  WritableDatabase writing(std::move(lock), std::move(database));
+  PageVerification& pages = writing.pages_;
+  DETOL_ASSIGN(const int version, pages.run([&] { return schema_version(writing.database()); }));
   if (version != kSchemaVersion) {
     return fail(ErrorCode::kStorage,
                 fmt::format("{}: its schema is version {}, and another process has it open; stop "
                             "that search first",
                             path.string(), version));
   }
-  WritableDatabase writing(std::move(lock), std::move(database));
-  PageVerification pages(writing.database());
   DETOL_TRY(pages.run([&] { return check_definitions(writing.database()); }));
   DETOL_TRY(pages.run([&] { return writing.prepare(); }));
   return writing;

@@ -14,6 +14,7 @@
 #include "knowledge/artefacts_impl.h"
 #include "knowledge/storage/sqlite.h"
 #include "knowledge/storage/writer_lock.h"
+#include "knowledge/verify_impl.h"
 
 namespace detol::inline knowledge {
 
@@ -49,12 +50,14 @@ class WritableDatabase {
   // See Ledger::may_retry.
   bool may_retry() const { return may_retry_; }
 
+  // Everything that is read, inside a transaction or not, is read by pages().run().
+  PageVerification& pages() { return pages_; }
   sqlite3* database() const { return database_.get(); }
   const WriterLock& lock() const { return lock_; }
 
  private:
   WritableDatabase(WriterLock lock, sqlite::Database database)
-      : lock_(std::move(lock)), database_(std::move(database)) {}
+      : lock_(std::move(lock)), database_(std::move(database)), pages_(database_.get()) {}
 
   static Result<WritableDatabase> create_or_repair(const std::filesystem::path& path,
                                                    WriterLock lock);
@@ -70,6 +73,7 @@ class WritableDatabase {
 
   WriterLock lock_;  // outlives the database
   sqlite::Database database_;
+  PageVerification pages_;
   sqlite::Statement read_token_;
   std::unordered_map<Slot, std::int64_t> tokens_;              // of the locked studies
   std::unique_ptr<int> log_pages_ = std::make_unique<int>(0);  // SQLite keeps its address

@@ -1,5 +1,7 @@
 // Flipped bits: every result is the right one or an error.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <fstream>
 
@@ -8,9 +10,11 @@
 #include "core/file.h"
 #include "core/rng.h"
 #include "knowledge/check.h"
+#include "knowledge/facts.h"
 #include "knowledge/storage/page_checksums.h"
 #include "knowledge/storage/sqlite.h"
 #include "tests/knowledge/support.h"
+#include "tests/support/other_program.h"
 
 namespace detol {
 namespace {
@@ -22,6 +26,7 @@ using testing_support::describe;
 using testing_support::Folder;
 using testing_support::must;
 using testing_support::OneStudy;
+using testing_support::OtherProgram;
 using testing_support::reported;
 using testing_support::started;
 
@@ -177,12 +182,52 @@ TEST(Damage, TheLedgerNamesTheDamagedEvent) {
       << events.error().message;
 }
 
+// Returns another value for a column, in SQL.
+std::string another(const std::string& column) {
+  if (column == "objectives") return "replace(objectives, 'maximize', 'minimize')";
+  if (column == "best_is_known") return "1 - best_is_known";
+  return fmt::format(
+      "CASE typeof({0}) WHEN 'text' THEN {0} || ' ' WHEN 'null' THEN 1 ELSE {0} + 1000 END",
+      column);
+}
+
+// Pages have sound checksums here, so that only the row's own can tell.
+TEST(Damage, OfAnyColumnOfAnyRowIsFound) {
+  for (const std::string table : {"studies", "progress", "events", "facts"}) {
+    OneStudy one;
+    fill(one);
+    must(one.ledger->record_facts(std::vector{Fact{kHostFact, "00aa", "{}"}}));
+    one.ledger.reset();
+    const std::string bytes = must(read_file(one.path));
+    const auto columns =
+        must(must(Reader::open(one.path))->select("SELECT * FROM " + table)).columns;
+    ASSERT_FALSE(columns.empty());
+    for (const std::string& column : columns) {
+      Files{bytes, ""}.put(one.path);
+      {
+        const auto database = must(sqlite::open(one.path.string(), SQLITE_OPEN_READWRITE));
+        const auto change = fmt::format("UPDATE {} SET {} = {} {}", table, column, another(column),
+                                        table == "events" ? "WHERE seq = 5" : "");
+        must(sqlite::run(database.get(), change.c_str()));
+        EXPECT_EQ(sqlite3_changes(database.get()), 1) << table << '.' << column;
+      }
+      EXPECT_FALSE(is_sound(one.path)) << table << '.' << column;
+    }
+  }
+}
+
 // Lets a program that knows nothing of checksums move the log into the file.
 void checkpoint_plainly(const fs::path& path) {
-  sqlite3* raw = nullptr;
-  ASSERT_EQ(sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE, "unix"), SQLITE_OK);
-  const sqlite::Database plain(raw);
-  must(sqlite::run(plain.get(), "PRAGMA wal_checkpoint(TRUNCATE)"));
+  OtherProgram(path).run("PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+// Returns a database all of whose pages, the first included, another program wrote.
+std::string database_of_another_program() {
+  Folder folder;
+  Files killed = killed_database();
+  killed.put(folder / "detol.db");
+  OtherProgram(folder / "detol.db").run("VACUUM; PRAGMA journal_mode=DELETE");
+  return must(read_file(folder / "detol.db"));
 }
 
 std::int64_t stale_pages(const fs::path& path) {
@@ -234,6 +279,81 @@ TEST(Damage, BehindPagesThatAnotherProgramWroteIsFound) {
   }
   const Tally tally = flip_bits(files, 40, 20261124);
   EXPECT_GT(tally.refused, 10);
+}
+
+TEST(Damage, WhereAnotherProgramWroteAllPagesIsFound) {
+  const std::string bytes = database_of_another_program();
+  const Tally tally = flip_bits({bytes, ""}, 80, 20261128);
+  EXPECT_GT(tally.refused, 20);
+}
+
+// The header has what no row and no index repeats, such as the schema's version.
+TEST(Damage, OfAHeaderThatAnotherProgramWroteChangesNoAnswer) {
+  Folder folder;
+  const auto path = folder / "detol.db";
+  const std::string bytes = database_of_another_program();
+  Files{bytes, ""}.put(path);
+  const auto expected = answers(path);
+  Rng rng(20261129);
+  for (std::size_t at = 0; at < 100; ++at) {
+    std::string damaged = bytes;
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << rng.below(8)));
+    Files{damaged, ""}.put(path);
+    const auto found = answers(path);
+    if (!refuses(found)) {
+      EXPECT_EQ(found, expected) << "byte " << at;
+    }
+  }
+}
+
+TEST(Damage, ThatMakesTheSchemaSeemOlderIsNotMigrated) {
+  Folder folder;
+  const auto path = folder / "detol.db";
+  for (const int older : {12, 9, 5}) {
+    std::string bytes = database_of_another_program();
+    bytes[63] = static_cast<char>(older);
+    Files{bytes, ""}.put(path);
+    for (const Error& error : {Reader::open(path).error(), Ledger::open(path).error()}) {
+      EXPECT_EQ(error.code, ErrorCode::kStorage);
+      EXPECT_NE(error.message.find("is not of its schema's version"), std::string::npos)
+          << error.message;
+    }
+    EXPECT_EQ(must(read_file(path))[63], older);
+  }
+}
+
+std::string refusal_after(const std::string& sql) {
+  Folder folder;
+  const auto path = folder / "detol.db";
+  killed_database().put(path);
+  OtherProgram(path).run(sql);
+  const auto reader = Reader::open(path);
+  const auto ledger = Ledger::open(path);
+  EXPECT_EQ(static_cast<bool>(reader), static_cast<bool>(ledger)) << sql;
+  EXPECT_EQ(static_cast<bool>(reader), is_sound(path)) << sql;
+  return reader ? std::string() : reader.error().message;
+}
+
+// What another program keeps in the file is let be; what would run within ours is named.
+TEST(Damage, IsNotSaidOfTablesOfAnotherProgram) {
+  EXPECT_EQ(refusal_after("CREATE TABLE mine (x); CREATE INDEX by_x ON mine (x); ANALYZE"), "");
+}
+
+TEST(Damage, IsNotSaidOfViewsTriggersAndIndexesOfAnotherProgramWhichAreRefusedByName) {
+  const char* const kAdded[][2] = {
+      {"view endless",
+       "CREATE VIEW endless AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i "
+       "FROM n) SELECT i FROM n"},
+      {"trigger thief", "CREATE TRIGGER thief AFTER INSERT ON events BEGIN DELETE FROM facts; END"},
+      {"index mine", "CREATE UNIQUE INDEX mine ON events (kind, seq, study)"}};
+  for (const auto& [name, sql] : kAdded) {
+    const std::string refusal = refusal_after(sql);
+    EXPECT_NE(refusal.find(std::string(name) + " is of another program"), std::string::npos)
+        << refusal;
+  }
+  const std::string changed =
+      refusal_after("DROP VIEW v_trials; CREATE VIEW v_trials AS SELECT 1 AS trial");
+  EXPECT_NE(changed.find("view v_trials is not as detol defined it"), std::string::npos) << changed;
 }
 
 }  // namespace

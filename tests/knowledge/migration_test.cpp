@@ -13,6 +13,7 @@
 #include "knowledge/migration_impl.h"
 #include "knowledge/schema_impl.h"
 #include "tests/knowledge/support.h"
+#include "tests/support/other_program.h"
 
 namespace detol {
 namespace {
@@ -76,6 +77,25 @@ TEST_P(Migration, AWriterFindsAllEventsAndGoesOn) {
   EXPECT_EQ(describe(must(ledger->events(1))), describe(golden_events()));
   must(ledger->append(1, std::vector<Event>{asked(3)}));
   EXPECT_EQ(must(must(Reader::open(path_))->select("SELECT * FROM v_trials")).rows.size(), 4U);
+}
+
+TEST_P(Migration, GoesOnWhereAnotherProgramHasWritten) {
+  testing_support::OtherProgram(path_).run("VACUUM");
+  EXPECT_EQ(must(must(Reader::open(path_))->select("SELECT * FROM v_trials")).rows.size(), 3U);
+  EXPECT_TRUE(Ledger::open(path_));
+  EXPECT_EQ(must(check(path_)), std::vector<std::string>{});
+}
+
+// A name is no SQL, and views of others are no business of a migration.
+TEST_P(Migration, RefusesAViewOfAnotherProgramAndLeavesIt) {
+  testing_support::OtherProgram(path_).run(
+      "CREATE VIEW \"x; DROP TABLE events; --\" AS SELECT 1 AS one");
+  const auto ledger = Ledger::open(path_);
+  ASSERT_FALSE(ledger);
+  EXPECT_NE(ledger.error().message.find("is of another program"), std::string::npos)
+      << ledger.error().message;
+  testing_support::OtherProgram(path_).run("DROP VIEW \"x; DROP TABLE events; --\"");
+  EXPECT_TRUE(Ledger::open(path_));
 }
 
 TEST_P(Migration, AReaderSeesTheViewsOfThisVersion) {

@@ -129,10 +129,11 @@ TEST_F(NetworkFile, ASnapshotIsWrittenEveryFewSecondsAndWhenItIsWanted) {
   ledger.reset();
   const auto source = must(sqlite::open((folder_ / "source.db").string(), SQLITE_OPEN_READWRITE));
   ManualClock clock;
+  PageVerification pages(source.get());
   Snapshots snapshots(path_, clock);
   const auto is_written = [&] {
     fs::remove(snapshot_of(path_));
-    snapshots.update(source.get());
+    snapshots.update(pages);
     return fs::exists(snapshot_of(path_));
   };
   EXPECT_TRUE(is_written());
