@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/pareto_rows.h"
+#include "core/durable_file.h"
 #include "core/program.h"
 #include "core/table.h"
 #include "core/terminal.h"
@@ -159,7 +160,8 @@ Result<void> draw_file(const Chart& chart, const fs::path& path, const std::stri
     return fail(ErrorCode::kExport,
                 "files are drawn by gnuplot, which is not here; install it "
                 "(Debian: gnuplot-nox), or leave -o out");
-  const fs::path made = path.string() + fmt::format(".{}.tmp", ::getpid());
+  DETOL_ASSIGN(const fs::path made,
+               create_beside(path).map([](const FreshFile& empty) { return empty.path; }));
   std::FILE* pipe = ::popen((shell_quoted(program) + " > /dev/null 2>&1").c_str(), "w");
   if (pipe == nullptr) return fail(ErrorCode::kExport, "cannot start gnuplot");
   std::fputs(gnuplot_script(chart, terminal, made.string()).c_str(), pipe);

@@ -226,12 +226,7 @@ Result<void> share_checkpoints(const fs::path& from, const fs::path& to) {
     fs::create_hard_link(entry.path(), target, error);
     std::error_code ignored;
     if (error && fs::equivalent(entry.path(), target, ignored)) continue;  // shared before a kill
-    if (error) fs::copy_file(entry.path(), target, fs::copy_options::overwrite_existing, error);
-    if (error) {
-      return fail(ErrorCode::kStorage,
-                  fmt::format("{} cannot be copied to {}: {}", entry.path().string(),
-                              target.string(), error.message()));
-    }
+    if (error) DETOL_TRY(copy_into_place(entry.path(), target));
   }
   return {};
 }

@@ -6,11 +6,13 @@
 #include <span>
 #include <system_error>
 
+#include "core/durable_file.h"
 #include "core/log.h"
 #include "knowledge/artefacts.h"
 #include "knowledge/ledger.h"
 #include "knowledge/query.h"
 #include "knowledge/reports.h"
+#include "knowledge/storage/file_system.h"
 #include "knowledge/studies.h"
 
 namespace detol::inline knowledge {
@@ -49,8 +51,8 @@ bool is_same_study(const StudyRecord& a, const StudyRecord& b) {
          (a.name == b.name || stem_of(a.name) == stem_of(b.name));
 }
 
-// Adds the files of a study's folder that `to` lacks, and counts them. A file grows beside its
-// name, so that a kill leaves no half one.
+// Adds the files of a study's folder that `to` lacks, and counts them. Those that are being written
+// there are left out.
 Result<std::int64_t> add_files(const fs::path& from, const fs::path& to) {
   std::error_code error;
   if (!fs::exists(from, error)) return 0;
@@ -62,14 +64,12 @@ Result<std::int64_t> add_files(const fs::path& from, const fs::path& to) {
     if (at->is_directory(error)) {
       fs::create_directories(target, error);
     } else if (at->is_regular_file(error) && !is_of_a_run(at->path()) &&
-               !fs::exists(target, error)) {
+               !finished_name(at->path().filename().string()) && !fs::exists(target, error)) {
       ++files;
       std::error_code unlinked;
       if (at->path().extension() == ".ckpt") fs::create_hard_link(at->path(), target, unlinked);
       if (at->path().extension() == ".ckpt" && !unlinked) continue;
-      const fs::path growing = target.string() + ".tmp-merge";
-      fs::copy_file(at->path(), growing, fs::copy_options::overwrite_existing, error);
-      if (!error) fs::rename(growing, target, error);
+      DETOL_TRY(copy_into_place(at->path(), target));
     }
     if (error) break;  // the loop's increment would clear it
   }

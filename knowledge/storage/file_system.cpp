@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "core/descriptor.h"
+#include "core/durable_file.h"
 
 namespace detol::inline knowledge {
 namespace {
@@ -84,3 +85,15 @@ Result<void> rename_durably(const fs::path& from, const fs::path& to) {
 }
 
 }  // namespace detol::inline knowledge
+Result<void> copy_into_place(const fs::path& from, const fs::path& to) {
+  DETOL_ASSIGN(const FreshFile fresh, create_beside(to));
+  std::error_code error;
+  fs::copy_file(from, fresh.path, fs::copy_options::overwrite_existing, error);
+  if (!error) fs::rename(fresh.path, to, error);
+  if (!error) return {};
+  std::error_code ignored;
+  fs::remove(fresh.path, ignored);
+  return fail(ErrorCode::kStorage, fmt::format("{} cannot be copied to {}: {}", from.string(),
+                                               to.string(), error.message()));
+}
+

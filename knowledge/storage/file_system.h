@@ -29,3 +29,7 @@ Result<void> sync_path(const std::filesystem::path& path);
 Result<void> rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);
 
 }  // namespace detol::inline knowledge
+// Copies `from` into a new file beside `to`, which no symbolic link can redirect, and renames it: a
+// kill leaves no half file, and a link in the place of `to` is replaced. Errors (kStorage).
+Result<void> copy_into_place(const std::filesystem::path& from, const std::filesystem::path& to);
+

@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "core/file.h"
 #include "knowledge/artefacts.h"
 #include "knowledge/check.h"
 #include "tests/knowledge/support.h"
@@ -65,6 +66,26 @@ TEST_F(MergeTest, AddsAStudyAndAgainChangesNothing) {
   EXPECT_EQ(must(must(Reader::open(base_))->study("s")).state, StudyPhase::kDone);
   EXPECT_EQ(merged(), Lines{"s s same"});
   EXPECT_EQ(must(must(Reader::open(base_))->studies()).size(), 1U);
+}
+
+// Whoever can write into the base's folder must not choose what a merge writes to.
+TEST_F(MergeTest, WritesThroughNoLinkInThePlaceOfAFile) {
+  write(base_, study_named("s"), kBegun);
+  write(other_, study_named("s"), kBegun);
+  const fs::path victim = folder_ / "victim", ours = artefact_folder(base_, "s"),
+                 theirs = artefact_folder(other_, "s");
+  for (const auto& folder : {ours, theirs}) fs::create_directories(folder);
+  std::ofstream(victim) << "precious";
+  for (const char* name : {"a.json", "b.ckpt"}) std::ofstream(theirs / name) << "theirs";
+  std::ofstream(theirs / "a.json.tmp-0123abcd") << "half";
+  fs::create_symlink(victim, ours / "a.json.tmp-merge");
+  fs::create_symlink(folder_ / "nowhere", ours / "a.json");
+  merged();
+  EXPECT_EQ(must(read_file(victim)), "precious");
+  EXPECT_FALSE(fs::exists(folder_ / "nowhere"));
+  EXPECT_FALSE(fs::is_symlink(ours / "a.json"));
+  EXPECT_EQ(must(read_file(ours / "a.json")), "theirs");
+  EXPECT_FALSE(fs::exists(ours / "a.json.tmp-0123abcd"));
 }
 
 TEST_F(MergeTest, TheLongerHistoryWins) {
