@@ -55,9 +55,10 @@ Result<std::vector<TrialHistory>> read_histories(const Arguments& arguments,
                                                  const StudyConfig& config) {
   const fs::path path = arguments.text("FILE");
   DETOL_ASSIGN(const std::string metric, unnamed_metric(arguments, config));
-  DETOL_ASSIGN(const std::string bytes, read_file(path));
-  if (!is_sqlite(bytes))
+  if (!is_sqlite(path)) {
+    DETOL_ASSIGN(const std::string bytes, read_file(path));
     return read_trial_file({path, arguments.text("from"), metric}, bytes, config);
+  }
   DETOL_ASSIGN(auto histories,
                read_optuna({path, arguments.text("from"), config.objectives, metric}));
   leave_out_unknown(histories, config.space);

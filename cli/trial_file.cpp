@@ -191,6 +191,8 @@ class TrialReader {
   Result<void> take_params(const PlainJson& params, TrialHistory& history) {
     if (!params.is_object()) return refuse(history.place, "params must be an object");
     for (const auto& [name, value] : params.items()) {
+      if (value.is_null() && is_none_a_choice(name))
+        history.params.emplace_back(name, std::string("None"));
       if (value.is_null()) continue;
       if (!config_.space.index_of(name))
         unknown_.insert(name);
@@ -206,6 +208,16 @@ class TrialReader {
         return refuse(history.place, fmt::format("{} must be text, a number or a bool", name));
     }
     return {};
+  }
+
+  // Returns true for a parameter that is always active and has the text None among its choices:
+  // then a null is that choice.
+  bool is_none_a_choice(const std::string& name) const {
+    const auto index = config_.space.index_of(name);
+    if (!index) return false;
+    const Domain& domain = config_.space.domains()[*index];
+    return !domain.when &&
+           std::ranges::find(domain.choices, Value(std::string("None"))) != domain.choices.end();
   }
 
   static bool is_huge(const PlainJson& value) {

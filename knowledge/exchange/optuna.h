@@ -19,7 +19,7 @@
 namespace detol::inline knowledge {
 
 // Returns true if a file begins like a SQLite database.
-bool is_sqlite(std::string_view bytes);
+bool is_sqlite(const std::filesystem::path& file);
 
 struct OptunaSource {
   std::filesystem::path path;

@@ -1,15 +1,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include <sqlite3.h>
 
 #include "core/json_text.h"
 #include "core/table.h"
 #include "knowledge/exchange/optuna.h"
+#include "knowledge/storage/page_checksums.h"
+#include "knowledge/storage/scoped_limits.h"
 #include "knowledge/storage/sqlite.h"
 
 namespace detol::inline knowledge {
@@ -19,6 +24,18 @@ using nlohmann::json;
 using sqlite::Statement;
 
 constexpr std::string_view kOldestRevision = "v3.0.0.d";
+
+// What a file of unknown origin may cost.
+constexpr std::int64_t kMostBytes = 512'000'000;
+constexpr double kMostSeconds = 60;
+constexpr int kLongestRow = 16'000'000;  // bytes; a name in it may have as many
+
+Result<sqlite::Database> open_foreign(const std::filesystem::path& path) {
+  DETOL_ASSIGN(auto database, sqlite::open(path.string(), SQLITE_OPEN_READONLY));
+  sqlite::skip_verification(database.get());  // bytes that it reserves are no checksums of ours
+  sqlite3_limit(database.get(), SQLITE_LIMIT_LENGTH, kLongestRow);
+  return database;
+}
 
 double stored_value(const Statement& row, int value, int type) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -34,6 +51,7 @@ class OptunaReader {
       : source_(source), database_(database) {}
 
   Result<std::vector<TrialHistory>> read() {
+    DETOL_TRY(check_tables());
     DETOL_TRY(check_revision());
     DETOL_TRY(find_study());
     DETOL_TRY(check_directions());
@@ -54,10 +72,31 @@ class OptunaReader {
     DETOL_ASSIGN(auto rows, Statement::prepare(database_, sql));
     if (sqlite3_bind_parameter_count(rows.raw()) > 0) rows.bind(1, argument);
     while (true) {
-      DETOL_ASSIGN(const bool more, rows.step());
-      if (!more) return {};
+      const auto more = rows.step();
+      if (!more && sqlite3_errcode(database_) == SQLITE_INTERRUPT)
+        return refuse(source_.path.string(),
+                      fmt::format("it takes more than {} s to read; export its trials to CSV, and "
+                                  "import that",
+                                  kMostSeconds));
+      if (!more) return tl::unexpected(more.error());
+      if (!*more) return {};
       DETOL_TRY(visit(rows));
     }
+  }
+
+  // Optuna has tables, whose rows are in the file. A view may have no end, and a virtual table do
+  // anything.
+  Result<void> check_tables() {
+    constexpr std::string_view kNoTables =
+        "SELECT type, name FROM sqlite_schema WHERE (type = 'view' OR rootpage = 0) AND "
+        "lower(name) "
+        "IN ('alembic_version', 'studies', 'study_directions', 'trials', 'trial_params', "
+        "'trial_values', 'trial_intermediate_values')";
+    return each(kNoTables, 0, [&](const Statement& row) -> Result<void> {
+      return refuse(source_.path.string(),
+                    fmt::format("it is no database of Optuna: {} is a {} there, no table",
+                                row.text(1), row.text(0) == "view" ? "view" : "virtual table"));
+    });
   }
 
   Result<void> check_revision() {
@@ -67,6 +106,9 @@ class OptunaReader {
                              revision = row.text(0);
                              return {};
                            });
+    if (!read && Statement::prepare(database_, "SELECT study FROM v_studies"))
+      return refuse(source_.path.string(),
+                    "it is a knowledge base; `detol db merge` adds its studies");
     if (!read) return refuse(source_.path.string(), "it is no database of Optuna");
     if (revision >= kOldestRevision) return {};
     return refuse(source_.path.string(),
@@ -172,6 +214,7 @@ class OptunaReader {
     if (choice.is_number_integer()) return choice.get<std::int64_t>();
     if (choice.is_number_float()) return choice.get<double>();
     if (choice.is_string()) return choice.get<std::string>();
+    if (choice.is_null()) return std::string("None");  // as `detol new --from` makes it
     return std::nullopt;
   }
 
@@ -225,13 +268,20 @@ class OptunaReader {
 
 }  // namespace
 
-bool is_sqlite(std::string_view bytes) {
-  return bytes.starts_with(std::string_view("SQLite format 3\0", 16));
+bool is_sqlite(const std::filesystem::path& file) {
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored)) return false;
+  std::array<char, kMagic.size()> bytes{};
+  std::ifstream in(file, std::ios::binary);
+  return in.read(bytes.data(), bytes.size()) &&
+         std::string_view(bytes.data(), bytes.size()) == kMagic;
 }
 
 Result<std::vector<TrialHistory>> read_optuna(const OptunaSource& source) {
   auto read = [&]() -> Result<std::vector<TrialHistory>> {
-    DETOL_ASSIGN(auto database, sqlite::open(source.path.string(), SQLITE_OPEN_READONLY));
+    DETOL_ASSIGN(auto database, open_foreign(source.path));
+    const sqlite::ScopedLimits limits(database.get(), kMostBytes, kMostSeconds);
     DETOL_TRY(sqlite::run(database.get(), "BEGIN"));  // one state of it, though Optuna may write
     return OptunaReader(source, database.get()).read();
   };

@@ -31,7 +31,10 @@ std::string_view remedy(sqlite3* database) {
       return "check that the file and its folder exist and may be written";
     case SQLITE_NOMEM:
       return "give the program more memory, or ask for less";
+    case SQLITE_TOOBIG:
     default:
+    case SQLITE_INTERRUPT:
+      return "it would take too long";
       return "check the disk, then try again";
   }
 }

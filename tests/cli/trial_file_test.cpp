@@ -106,6 +106,18 @@ TEST_F(TrialFiles, JsonLinesHaveValuesOrCurves) {
   EXPECT_EQ(trials[1], (std::vector<Cell>{std::int64_t{4}, 1.0}));
 }
 
+// As in `detol new --from`, and in what Python writes.
+TEST_F(TrialFiles, NullIsTheChoiceNoneOfAParameterThatHasIt) {
+  put("space.yaml",
+      "version: 1\nstudy: s\nexternal: {}\nparameters: {max_depth: {type: categorical, choices: "
+      "[None, 10]}}\nobjectives: [{metric: loss, direction: minimize}]\n");
+  ASSERT_TRUE(import(put("t.jsonl", R"({"params": {"max_depth": null}, "value": 0.5})"), "s"));
+  EXPECT_EQ(std::get<std::string>(select("SELECT value FROM v_params")[0][0]), "None");
+  ASSERT_TRUE(run({"db", "export", "--to", "optuna", "-o", path("optuna.db")}));
+  ASSERT_TRUE(import(path("optuna.db"), "again"));
+  EXPECT_EQ(select("SELECT value FROM v_params").size(), 2U);
+}
+
 TEST_F(TrialFiles, ABadRowIsNamedAndLeavesNoStudy) {
   const auto has = [this](const std::string& text, const std::string& says) {
     const std::string message = message_of("t.csv", text);

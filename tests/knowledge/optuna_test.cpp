@@ -83,6 +83,58 @@ TEST(Optuna, ReadsBackWhatWasWritten) {
   EXPECT_TRUE(std::isnan(trials[2].curve.front().metrics.front().second));
 }
 
+// Lets another program change a database that Optuna could have written.
+std::filesystem::path changed_by(const Folder& folder, const std::string& sql) {
+  const auto path = folder / "optuna.db";
+  must(write_optuna(path, std::vector{three_trials("s")}));
+  const auto database = must(sqlite::open(path.string(), SQLITE_OPEN_READWRITE));
+  must(sqlite::run(database.get(), sql.c_str()));
+  return path;
+}
+
+TEST(Optuna, AChoiceOfNullIsTheTextNone) {
+  const Folder folder;
+  const auto path = changed_by(
+      folder, R"(UPDATE trial_params SET param_value = 1, distribution_json = '{"name": )"
+              R"("CategoricalDistribution", "attributes": {"choices": [10, null]}}' )"
+              R"(WHERE param_name = 'op')");
+  const auto trials = must(read_optuna(source_of(path)));
+  EXPECT_EQ(trials[0].params[1], (std::pair<std::string, Value>("op", std::string("None"))));
+}
+
+// Such a view would never end, and such a name fill the memory.
+TEST(Optuna, ViewsInPlaceOfTablesAreRefusedAtOnce) {
+  for (const std::string table : {"alembic_version", "studies", "trials", "TRIAL_PARAMS"}) {
+    const Folder folder;
+    const auto path = changed_by(
+        folder, "DROP TABLE " + table + "; CREATE VIEW " + table +
+                    " AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i "
+                    "AS version_num, 'x' AS study_name, 1 AS study_id FROM n");
+    const auto read = read_optuna(source_of(path));
+    ASSERT_FALSE(read) << table;
+    EXPECT_EQ(read.error().code, ErrorCode::kInput);
+    EXPECT_NE(read.error().message.find(table + " is a view there"), std::string::npos)
+        << read.error().message;
+  }
+}
+
+TEST(Optuna, NamesOfManyMegabytesAreRefused) {
+  const Folder folder;
+  const auto path =
+      changed_by(folder, "UPDATE studies SET study_name = printf('%.*c', 20000000, 'x')");
+  const auto read = read_optuna(source_of(path));
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, ErrorCode::kInput);
+  EXPECT_LT(read.error().message.size(), 1000U);
+}
+
+TEST(Optuna, AKnowledgeBaseIsMerged) {
+  OneStudy one;
+  const auto read = read_optuna(source_of(one.path));
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().message.find("detol db merge"), std::string::npos) << read.error().message;
+}
+
 TEST(Optuna, LeavesNothingBesideTheFile) {
   const Folder folder;
   must(write_optuna(folder / "optuna.db", std::vector{three_trials("s")}));
