@@ -41,9 +41,17 @@ std::optional<RunRequest> request_of(const std::string& file) {
     RunRequest request{name.kind};
     const char* end = file.data() + file.size();
     const auto read = std::from_chars(file.data() + name.text.size(), end, request.trial);
-    if (read.ec == std::errc() && read.ptr == end) return request;
+    // Another spelling of the number, as 007, would be answered and never removed.
+    if (read.ec == std::errc() && file_of({}, request) == file) return request;
   }
   return std::nullopt;
+}
+
+// Returns the budget that a file asks for. What is too long for one becomes a text that is none, so
+// that whoever runs the study refuses it as any other.
+std::string budget_in(const fs::path& file) {
+  constexpr std::size_t kLongest = 1000;
+  return read_file(file, kLongest).value_or("unreadable, or longer than 1000 bytes");
 }
 
 }  // namespace
@@ -65,7 +73,8 @@ std::vector<RunRequest> requests_in(const fs::path& folder) {
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     auto request = request_of(at->path().filename().string());
     if (!request) continue;
-    if (request->kind == RunRequest::kBudget) request->budget = read_file(at->path()).value_or("");
+    if (fs::is_directory(at->symlink_status(error))) continue;  // which nobody could remove
+    if (request->kind == RunRequest::kBudget) request->budget = budget_in(at->path());
     requests.push_back(*std::move(request));
   }
   std::ranges::sort(requests, {},

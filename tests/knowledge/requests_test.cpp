@@ -40,13 +40,30 @@ TEST(Requests, OnlyOneChangeOfTheBudgetWaits) {
 
 TEST(Requests, AreNoOtherFiles) {
   const TempFolder folder;
-  for (const char* name : {"prune-requested-", "prune-requested-x", "prune-requested-1x",
-                           "retry-requested--1", "stop-requested.tmp", "workers.json", "7"}) {
+  for (const char* name :
+       {"prune-requested-", "prune-requested-x", "prune-requested-1x", "retry-requested--1",
+        "stop-requested.tmp", "workers.json", "7", "prune-requested-007", "retry-requested-00"}) {
     write_bytes(folder.path() / name, "");
     EXPECT_FALSE(is_request(folder.path() / name)) << name;
   }
   EXPECT_TRUE(requests_in(folder.path()).empty());
   EXPECT_TRUE(requests_in(folder.path() / "nowhere").empty());
+}
+
+TEST(Requests, OfABudgetAreShortOrNone) {
+  const TempFolder folder;
+  write_bytes(folder.path() / "budget-requested", std::string(1'000'000, '9') + "h");
+  const auto requests = requests_in(folder.path());
+  ASSERT_EQ(requests.size(), 1U);
+  EXPECT_EQ(requests[0].budget, "unreadable, or longer than 1000 bytes");
+  remove_request(folder.path(), requests[0]);
+  EXPECT_TRUE(requests_in(folder.path()).empty());
+}
+
+TEST(Requests, AreNoFolders) {
+  const TempFolder folder;
+  write_bytes(folder.path() / "budget-requested" / "file", "");
+  EXPECT_TRUE(requests_in(folder.path()).empty());
 }
 
 }  // namespace
