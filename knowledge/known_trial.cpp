@@ -1,5 +1,6 @@
 #include <map>
 
+#include "encodings/study/study_config.h"
 #include "knowledge/rows_impl.h"
 
 namespace detol::inline knowledge {
@@ -25,6 +26,7 @@ Result<std::vector<Place>> places_of(sqlite3* database, const std::string& ident
   while (true) {
     DETOL_ASSIGN(const bool more, rows.step());
     if (!more) return places;
+    if (!is_study_name(rows.text(2))) continue;  // it becomes the name of a folder
     places.push_back(
         {rows.integer(0), static_cast<TrialId>(rows.integer(1)), std::string(rows.text(2))});
   }

@@ -11,6 +11,7 @@
 
 #include "core/hash.h"
 #include "core/table.h"
+#include "encodings/study/study_config.h"
 #include "knowledge/reports.h"
 #include "knowledge/rows_impl.h"
 #include "knowledge/schema_impl.h"
@@ -57,8 +58,14 @@ Result<Study> study_from(sqlite3* database, const sqlite::Statement& row, int ve
   const bool is_whole = is_typed && state && row.text(7) == first_metric(record) &&
                         checksum(record) == static_cast<std::uint64_t>(row.integer(6)) &&
                         checksum(study, version) == static_cast<std::uint64_t>(row.integer(13));
-  if (is_whole) return study;
-  return tl::unexpected(damaged(database, fmt::format("the row of study {}", record.id)));
+  if (!is_whole)
+    return tl::unexpected(damaged(database, fmt::format("the row of study {}", record.id)));
+  if (is_study_name(record.name)) return study;  // it becomes the name of a folder
+  return fail(
+      ErrorCode::kStorage,
+      fmt::format("{}: study {} is called {}, which detol lets no study be; another program "
+                  "wrote that: restore a backup",
+                  sqlite3_db_filename(database, "main"), record.id, in_quotes(record.name)));
 }
 
 // Returns the studies that `where`, an SQL condition on `studies s` and ?1, selects.

@@ -4,9 +4,12 @@
 
 #include <fstream>
 
+#include <sqlite3.h>
+
 #include "knowledge/artefacts.h"
 #include "knowledge/check.h"
 #include "knowledge/requests.h"
+#include "knowledge/rows_impl.h"
 #include "knowledge/storage/writer.h"
 #include "tests/knowledge/support.h"
 
@@ -61,6 +64,32 @@ struct TwoStudies : OneStudy {
 };
 
 using Names = std::vector<std::string>;
+
+// A name becomes a folder's: one that leaves it must not be followed, however it came into the
+// file.
+TEST(Studies, OfANameThatNoStudyMayHaveAreRefused) {
+  for (const char* name : {"..", "../other", "a/b", "", ".hidden"}) {
+    OneStudy one;
+    StudyRecord record = must(one.ledger->study("s"));
+    one.ledger.reset();
+    record.name = name;
+    {
+      const auto database = must(sqlite::open(one.path.string(), SQLITE_OPEN_READWRITE));
+      auto forge = must(sqlite::Statement::prepare(database.get(),
+                                                   "UPDATE studies SET name = ?1, checksum = ?2"));
+      forge.bind(1, std::string_view(record.name));
+      forge.bind(2, checksum(record));
+      must(forge.run());
+    }
+    const auto read = must(Reader::open(one.path))->studies();
+    ASSERT_FALSE(read) << name;
+    EXPECT_EQ(read.error().code, ErrorCode::kStorage);
+    EXPECT_NE(read.error().message.find("detol lets no study be"), std::string::npos)
+        << read.error().message;
+    EXPECT_FALSE(copy_study(one.path, name, "copy")) << name;
+    EXPECT_FALSE(check(one.path)->empty()) << name;
+  }
+}
 
 TEST(Studies, ARenamedOneHasItsHistoryAndItsFolder) {
   TwoStudies two;
