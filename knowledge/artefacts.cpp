@@ -14,6 +14,7 @@
 #include "core/log.h"
 #include "encodings/study/study_config.h"
 #include "knowledge/artefacts_impl.h"
+#include "knowledge/backup.h"
 #include "knowledge/reader_impl.h"
 #include "knowledge/rows_impl.h"
 #include "knowledge/schema_impl.h"
@@ -232,7 +233,15 @@ Result<void> share_checkpoints(const fs::path& from, const fs::path& to) {
 }
 
 Result<void> check_no_artefacts(const fs::path& path) {
-  return find({.path = path, .id = {}, .studies = {}}).map([](const Found&) {});
+  const Database none{.path = path, .id = {}, .studies = {}};
+  DETOL_ASSIGN(const Owner owner, owner_of(none.folder()));
+  if (owner.kind != Owner::kDatabase) return find(none).map([](const Found&) {});
+  return fail(ErrorCode::kStorage,
+              fmt::format("{0} is left from a database that is not there any more, {1}; to begin "
+                          "afresh, remove it, too: rm -r {2}; to go on, put {1} back ({3})",
+                          none.folder().string(), path.string(), in_shell(none.folder()),
+                          last_backup(path) ? "`detol db restore` has a backup"
+                                            : "there is no backup of it here"));
 }
 
 Result<ArtefactClaim> claim_artefacts(const fs::path& path, sqlite3* handle) {

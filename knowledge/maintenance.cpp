@@ -66,6 +66,7 @@ tl::unexpected<Error> no_database(const fs::path& path) {
 }
 
 Result<WriterLock> lock_database(const fs::path& path) {
+  DETOL_TRY(check_is_path(path));
   DETOL_TRY(check_files(path));
   DETOL_ASSIGN(WriterLock lock, WriterLock::acquire(path, Access::kExclusive));
   if (is_there(path)) DETOL_TRY(lock.hold(path));

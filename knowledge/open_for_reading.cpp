@@ -114,6 +114,7 @@ Result<sqlite::Database> open_on_network(const fs::path& path) {
 }
 
 Result<sqlite::Database> open_database(const fs::path& path) {
+  DETOL_TRY(check_is_path(path));
   DETOL_TRY(check_not_restoring(path));
   std::error_code error;
   if (!fs::exists(path, error)) {

@@ -26,6 +26,7 @@ using sqlite::Statement;
 Result<bool> is_database_there(const fs::path& path) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   std::error_code error;
+  DETOL_TRY(check_is_path(path));
   if (!fs::is_directory(folder, error)) {
     return fail(ErrorCode::kStorage, fmt::format("{}: the folder {} does not exist; create it, or "
                                                  "pass another --storage",

@@ -54,15 +54,27 @@ fs::path real_path(const fs::path& path) {
   return fs::is_symlink(real, error) ? path : real;
 }
 
+Result<void> check_is_path(const fs::path& database) {
+  const std::string text = database.string();
+  std::error_code error;
+  if (text.find(":/") == std::string::npos || fs::exists(folder_of(database), error)) return {};
+  return fail(ErrorCode::kUsage,
+              fmt::format("{}: --storage takes a path, no URL; leave out what is "
+                          "before the path, as 'sqlite:///'",
+                          text));
+}
+
 Result<void> check_files(const fs::path& database) {
   for (const char* tail : {"", "-wal", "-shm", "-journal", ".lock"})
     DETOL_TRY(check_regular_file(database.string() + tail, ErrorCode::kStorage));
   struct stat info {};
   if (::lstat(database.c_str(), &info) != 0 || info.st_nlink == 1) return {};
   return fail(ErrorCode::kStorage,
-              fmt::format("{}: this file has {} names (hard links), but its log belongs to one of "
-                          "them; remove the other names",
-                          database.string(), info.st_nlink));
+              fmt::format("{0}: this file has {1} names (hard links), but its log belongs to one "
+                          "of them; remove the others (find / -xdev -inum {2}), or give this name "
+                          "a file of its own while nothing runs: cp -p {0} {0}.own && mv {0}.own "
+                          "{0}",
+                          database.string(), info.st_nlink, info.st_ino));
 }
 
 Result<void> sync_path(const fs::path& path) {
@@ -75,16 +87,6 @@ Result<void> sync_path(const fs::path& path) {
               fmt::format("fsync of {} failed: {}", path.string(), error.message()));
 }
 
-Result<void> rename_durably(const fs::path& from, const fs::path& to) {
-  DETOL_TRY(sync_path(from));
-  std::error_code error;
-  fs::rename(from, to, error);
-  if (!error) return sync_path(folder_of(to));
-  return fail(ErrorCode::kStorage, fmt::format("cannot rename {} to {}: {}", from.string(),
-                                               to.string(), error.message()));
-}
-
-}  // namespace detol::inline knowledge
 Result<void> copy_into_place(const fs::path& from, const fs::path& to) {
   DETOL_ASSIGN(const FreshFile fresh, create_beside(to));
   std::error_code error;
@@ -97,3 +99,13 @@ Result<void> copy_into_place(const fs::path& from, const fs::path& to) {
                                                to.string(), error.message()));
 }
 
+Result<void> rename_durably(const fs::path& from, const fs::path& to) {
+  DETOL_TRY(sync_path(from));
+  std::error_code error;
+  fs::rename(from, to, error);
+  if (!error) return sync_path(folder_of(to));
+  return fail(ErrorCode::kStorage, fmt::format("cannot rename {} to {}: {}", from.string(),
+                                               to.string(), error.message()));
+}
+
+}  // namespace detol::inline knowledge

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <system_error>
 
 #include <sqlite3.h>
 
@@ -30,11 +31,11 @@ std::string_view remedy(sqlite3* database) {
     case SQLITE_AUTH:
       return "check that the file and its folder exist and may be written";
     case SQLITE_NOMEM:
-      return "give the program more memory, or ask for less";
     case SQLITE_TOOBIG:
-    default:
+      return "give the program more memory, or ask for less";
     case SQLITE_INTERRUPT:
       return "it would take too long";
+    default:
       return "check the disk, then try again";
   }
 }
@@ -84,6 +85,15 @@ Result<Database> open(const std::string& name, int flags) {
       sqlite3_open_v2(name.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX, page_checksum_vfs());
   Database database(raw);
   if (code != SQLITE_OK) {
+    constexpr std::size_t kLongestPath = 504;  // SQLite's 512 with the "-journal" behind it
+    std::error_code ignored;
+    const std::size_t bytes = std::filesystem::absolute(name, ignored).string().size();
+    if (bytes > kLongestPath)
+      return fail(
+          ErrorCode::kStorage,
+          fmt::format("{}: its whole path has {} bytes, and SQLite takes at most {}; pass a "
+                      "shorter --storage",
+                      name, bytes, kLongestPath));
     return fail(ErrorCode::kStorage,
                 fmt::format("{}: {}; check that the file and its folder exist and may be read",
                             name, raw != nullptr ? sqlite3_errmsg(raw) : "out of memory"));

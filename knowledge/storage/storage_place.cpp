@@ -67,6 +67,7 @@ int try_out(const fs::path& folder) {
 }  // namespace
 
 Result<StoragePlace> storage_place(const fs::path& database) {
+  DETOL_TRY(check_is_path(database));
   std::error_code ignored;
   const fs::path folder = fs::absolute(real_path(database), ignored).parent_path();
   if (const int error = try_out(folder); error != 0) {

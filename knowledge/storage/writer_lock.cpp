@@ -132,9 +132,16 @@ Result<void> WriterLock::open_file(const fs::path& database) {
     if (file_ < 0 && errno == EEXIST) file_ = ::open(path_.c_str(), kFlags);
   }
   if (file_ >= 0) return {};
+  const int error = errno;
+  if ((error == EACCES || error == EPERM) && ::access(path_.c_str(), F_OK) == 0) {
+    return fail(ErrorCode::kStorage,
+                fmt::format("{}: cannot be opened: {}; a knowledge base is written by one user: "
+                            "keep one of your own, and add it to others by `detol db merge`",
+                            path_, std::generic_category().message(error)));
+  }
   return fail(ErrorCode::kStorage,
               fmt::format("{}: cannot be created: {}; pass a --storage that you may write", path_,
-                          std::generic_category().message(errno)));
+                          std::generic_category().message(error)));
 }
 
 Result<WriterLock::Attempt> WriterLock::take_file(bool may_share) {

@@ -88,7 +88,7 @@ TEST_F(Artefacts, OfAnotherDatabaseAreRefusedAndNotTouched) {
 TEST_F(Artefacts, OfADatabaseThatIsGoneAreNotTheNextOnes) {
   const fs::path path = make("detol.db");
   fs::remove(path);
-  expect_refused(path, own(path).string() + " belongs to another database");
+  expect_refused(path, own(path).string() + " is left from a database that is not there any more");
   EXPECT_FALSE(fs::exists(path));
   EXPECT_TRUE(fs::exists(weights_of(path)));
 }
@@ -198,6 +198,16 @@ TEST_F(Artefacts, NothingIsTakenForThemThatHasOnlyTheirName) {
   write(folder_ / "new.db.d" / "mine", "precious");
   expect_refused(folder_ / "new.db", "new.db.d belongs to another database");
   EXPECT_FALSE(fs::exists(folder_ / "new.db"));
+}
+
+TEST_F(Artefacts, OfADatabaseThatIsGoneSayHowToBeginAfresh) {
+  const fs::path path = make("detol.db");
+  for (const char* tail : {"", "-wal", "-shm"}) fs::remove(path.string() + tail);
+  expect_refused(path, "detol.db.d is left from a database that is not there any more");
+  expect_refused(path, "rm -r '" + own(path).string() + "'");
+  expect_refused(path, "there is no backup of it here");
+  fs::remove_all(own(path));
+  open(path);
 }
 
 TEST_F(Artefacts, AreFoundThroughALinkToTheDatabase) {

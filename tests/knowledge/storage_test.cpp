@@ -114,6 +114,29 @@ TEST(Storage, SaysWhyAPlaceCannotHoldADatabase) {
   EXPECT_EQ(folder.size(), 2U);
 }
 
+TEST(Storage, IsAPathAndNoUrl) {
+  for (const char* url : {"sqlite:///x.db", "sqlite:////tmp/x.db", "postgresql://host/x"}) {
+    for (const Error& error : {Ledger::open(url).error(), Reader::open(url).error()}) {
+      EXPECT_EQ(error.code, ErrorCode::kUsage);
+      EXPECT_NE(error.message.find("takes a path, no URL"), std::string::npos) << error.message;
+    }
+  }
+  Folder folder;
+  fs::create_directory(folder / "a:");
+  EXPECT_TRUE(Ledger::open(folder / "a:" / "x.db"));
+}
+
+TEST(Storage, SaysThatAPathIsTooLong) {
+  Folder folder;
+  fs::path deep = folder.path();
+  while (deep.string().size() < 520) deep /= std::string(100, 'd');
+  fs::create_directories(deep);
+  const auto ledger = Ledger::open(deep / "detol.db");
+  ASSERT_FALSE(ledger);
+  EXPECT_NE(ledger.error().message.find("SQLite takes at most 504"), std::string::npos)
+      << ledger.error().message;
+}
+
 TEST(Storage, RefusesAPipeInPlaceOfAnyOfItsFilesAtOnce) {
   for (const char* tail : {"", "-wal", "-shm", "-journal", ".lock"}) {
     Folder folder;
