@@ -6,6 +6,7 @@
 
 #include "core/file.h"
 #include "knowledge/check.h"
+#include "knowledge/studies.h"
 #include "tests/knowledge/support.h"
 
 namespace detol {
@@ -110,6 +111,20 @@ TEST(Backup, KeepsAsManyAsItIsToldTo) {
   EXPECT_EQ(last_backup(one.path), file);
 }
 
+TEST(Backup, IsFoundWhereOneWasKilledBetweenItsRenames) {
+  OneStudy one;
+  const auto file = default_backup(one.path);
+  for (TrialId trial = 0; trial < 2; ++trial) {
+    one.append({asked(trial)});
+    must(back_up_rotating(one.path, file, 3));
+  }
+  fs::rename(file, file.string() + ".2");
+  EXPECT_EQ(last_backup(one.path), fs::path(file.string() + ".1"));
+  must(back_up_rotating(one.path, file, 3));
+  EXPECT_EQ(last_backup(one.path), file);
+  EXPECT_EQ(must(must(Reader::open(file.string() + ".1"))->events(1)).size(), 1U);
+}
+
 TEST(Backup, ThatRotatesPushesNoOtherFileAside) {
   OneStudy one;
   std::ofstream(one.folder / "notes") << "precious";
@@ -153,6 +168,19 @@ TEST(Compare, NamesWhatABackupHasAndTheDatabaseHasNot) {
   must(must(Ledger::open(one.folder / "old.db"))->append(1, std::vector<Event>{asked(9)}));
   EXPECT_EQ(must(compare(one.folder / "old.db", one.path)),
             std::vector<std::string>{"event 2 of study 's' is not as in the backup"});
+}
+
+// The number of a deleted study is given again.
+TEST(Compare, AStudyThatWasDeletedSinceIsNotTheNextOneOfItsNumber) {
+  OneStudy one;
+  one.append({asked(0), asked(1)});
+  must(back_up(one.path, one.folder / "old.db", false));
+  one.ledger.reset();
+  must(delete_study(one.path, "s"));
+  StudyRecord next = study_named("next");
+  next.created_s += 1;
+  EXPECT_EQ(must(must(Ledger::open(one.path))->create_study(next)), one.study);
+  EXPECT_EQ(must(compare(one.path, one.folder / "old.db")), std::vector<std::string>{});
 }
 
 }  // namespace
