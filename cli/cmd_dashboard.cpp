@@ -46,6 +46,10 @@ RunRequest request_of(const Action& action) {
   }
 }
 
+bool is_run(std::span<const Writer> writers, const StudyProgress& study) {
+  return find_runner(writers, study.id, study.name) != nullptr;
+}
+
 // StudyPanels reads the base for the dashboard, and keeps what it read of the last studies.
 class StudyPanels final : public Panels {
  public:
@@ -54,11 +58,12 @@ class StudyPanels final : public Panels {
   Result<std::string> studies() override {
     DETOL_ASSIGN(const auto reader, Reader::open(storage_));
     DETOL_ASSIGN(const auto all, progress_of_studies(*reader));
+    DETOL_ASSIGN(const auto writers, current_writers(storage_));
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (std::size_t i = 0; i < std::min(all.size(), kMostStudies); ++i) {
       const auto goals = json_or_discarded(all[i].objectives_json);
       rows.push_back({{"name", all[i].name},
-                      {"state", to_text(all[i].state)},
+                      {"state", shown_state(all[i].state, is_run(writers, all[i]))},
                       {"trials", all[i].trials},
                       {"last", all[i].last},
                       {"best", all[i].best ? nlohmann::json(*all[i].best) : nlohmann::json()},

@@ -48,8 +48,7 @@ Cell utilisation(double training_s, double device_s) {
   return fmt::format("{:.0f} %", 100 * std::min(1.0, training_s / device_s));
 }
 
-// Describes the state: the row of a study whose processes were killed still says RUNNING.
-Result<std::string> situation_of(const std::string& storage, const StudyRecord& study) {
+std::string situation_of(const StudyRecord& study, const std::optional<Writer>& runner) {
   const auto config = load_study_config(study.config, study.name);
   const bool is_asked = config && config->external;
   const std::string resume = fmt::format("detol {} {}", is_asked ? "ask" : "resume", study.name);
@@ -57,7 +56,6 @@ Result<std::string> situation_of(const std::string& storage, const StudyRecord& 
     return fmt::format("done; extend with `{} --budget +...`", resume);
   if (study.state == StudyPhase::kStopped)
     return fmt::format("stopped; {} with `{}`", is_asked ? "ask again" : "resume", resume);
-  DETOL_ASSIGN(const auto runner, runner_of(storage, study));
   if (runner) return "run by " + to_text(*runner);
   return fmt::format("killed; resume with `{}`", resume);
 }
@@ -106,8 +104,9 @@ Result<Rows> status_of(Reader& reader, const std::string& storage, const StudyRe
   row.insert(row.end(), {groups.sizes, groups.strong, groups.weak, groups.advised});
   row.push_back(utilisation(cell_number(count[6], 0), spent.device_s));
   row.push_back(used);
-  DETOL_ASSIGN(std::string situation, situation_of(storage, record));
-  row.emplace_back(std::move(situation));
+  DETOL_ASSIGN(const auto runner, runner_of(storage, record));
+  row[1] = std::string(shown_state(record.state, runner.has_value()));
+  row.emplace_back(situation_of(record, runner));
   return rows;
 }
 
@@ -130,19 +129,23 @@ Result<int> run_status(const Arguments& arguments) {
   return 0;
 }
 
-// Adds who runs each study now: a study whose master was killed is RUNNING, too.
-void add_runners(Rows& rows, const std::vector<Writer>& writers) {
+// Adds who runs each study now, without whom one that is not over was killed.
+void add_runners(Rows& rows, std::span<const StudyRecord> studies,
+                 const std::vector<Writer>& writers) {
   rows.columns.insert(rows.columns.begin() + 2, "run_by");
   for (auto& row : rows.rows) {
-    const auto runner =
-        std::ranges::find(writers, std::get<std::string>(row.front()), &Writer::study);
-    row.insert(row.begin() + 2, runner != writers.end() ? Cell(to_text(*runner)) : Cell());
+    const auto& name = std::get<std::string>(row.front());
+    const auto study = std::ranges::find(studies, name, &StudyRecord::name);
+    const Writer* runner =
+        find_runner(writers, study != studies.end() ? study->id : StudyId{0}, name);
+    if (study != studies.end()) row[1] = std::string(shown_state(study->state, runner != nullptr));
+    row.insert(row.begin() + 2, runner != nullptr ? Cell(to_text(*runner)) : Cell());
   }
 }
 
 // Adds the labels of each study, and leaves out those without the tag, unless it is empty.
-Result<void> label_studies(Reader& reader, const std::string& tag, Format format, Rows& rows) {
-  DETOL_ASSIGN(const auto records, reader.studies());
+Result<void> label_studies(Reader& reader, std::span<const StudyRecord> records,
+                           const std::string& tag, Format format, Rows& rows) {
   DETOL_ASSIGN(const auto facts, reader.facts(kLabelFact));
   std::vector<Labels> kept;
   Rows shown{.columns = rows.columns, .rows = {}};
@@ -166,11 +169,12 @@ Result<int> run_studies(const Arguments& arguments) {
   if (rows.rows.empty())
     return fail(ErrorCode::kEmpty, "there is no study yet (detol search --help)");
   const std::string tag = arguments.text("tag");
-  DETOL_TRY(label_studies(*reader, tag, arguments.globals.format, rows));
+  DETOL_ASSIGN(const auto records, reader->studies());
+  DETOL_TRY(label_studies(*reader, records, tag, arguments.globals.format, rows));
   if (rows.rows.empty())
     return fail(ErrorCode::kEmpty, fmt::format("no study has the tag {}", in_quotes(tag)));
   DETOL_ASSIGN(const auto writers, current_writers(arguments.globals.storage));
-  add_runners(rows, writers);
+  add_runners(rows, records, writers);
   DETOL_TRY(print_data(render(rows, arguments.globals)));
   return 0;
 }

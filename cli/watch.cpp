@@ -111,11 +111,20 @@ std::string as_lines(const View& view, const Globals& globals) {
 
 Result<std::optional<Writer>> runner_of(const std::string& storage, const StudyRecord& study) {
   DETOL_ASSIGN(const auto writers, current_writers(storage));
+  const Writer* runner = find_runner(writers, study.id, study.name);
+  return runner != nullptr ? std::optional(*runner) : std::nullopt;
+}
+
+const Writer* find_runner(std::span<const Writer> writers, StudyId id, std::string_view name) {
   for (const Writer& writer : writers) {
     const bool has_all = writer.study_id == 0;  // then only the name says what it runs
-    if (has_all ? writer.study == study.name : writer.study_id == study.id) return writer;
+    if (has_all ? writer.study == name : writer.study_id == id) return &writer;
   }
-  return std::nullopt;
+  return nullptr;
+}
+
+std::string_view shown_state(StudyPhase state, bool has_runner) {
+  return state == StudyPhase::kRunning && !has_runner ? "KILLED" : to_text(state);
 }
 
 Result<int> watch_study(const StudyRecord& record, const Arguments& arguments) {

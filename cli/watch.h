@@ -5,7 +5,9 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "cli/commands.h"
 #include "knowledge/query.h"
@@ -23,5 +25,12 @@ Result<int> watch_study(const StudyRecord& record, const Arguments& arguments);
 // Returns the process that has locked the study, or nullopt. Errors (kStorage): as
 // current_writers().
 Result<std::optional<Writer>> runner_of(const std::string& storage, const StudyRecord& study);
+
+// Returns the writer that runs the study, or nullptr.
+const Writer* find_runner(std::span<const Writer> writers, StudyId id, std::string_view name);
+
+// Returns the state to show: the database says RUNNING of a study that was killed, too, since only
+// the lock knows whether a process runs it.
+std::string_view shown_state(StudyPhase state, bool has_runner);
 
 }  // namespace detol::inline cli

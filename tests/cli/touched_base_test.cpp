@@ -102,9 +102,9 @@ void write_study(Ledger& ledger, const std::string& name, bool is_over) {
     ASSERT_TRUE(ledger.append(
         study, std::vector<Event>{asked, event::Started{id, 1, "w"}, reported, told}));
   }
-  if (is_over)
-    ASSERT_TRUE(ledger.append(
-        study, std::vector<Event>{event::StudyState{StudyPhase::kDone, "9trials", 99}}));
+  if (!is_over) return;
+  ASSERT_TRUE(ledger.append(
+      study, std::vector<Event>{event::StudyState{StudyPhase::kDone, "9trials", 99}}));
 }
 
 // Writes bases as a process leaves them that was killed: all they have is in the log.
@@ -179,7 +179,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Visit{"Reading", "SELECT * FROM v_trials"},
                     Visit{"Creating", "CREATE TABLE mine (x); INSERT INTO mine VALUES (1)"},
                     Visit{"Vacuum", "VACUUM"}, Visit{"Staying", "SELECT 1", true}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& visit) { return std::string(visit.param.name); });
 
 TEST(TouchedBases, AreAskedOfEveryCommand) {
   std::set<std::string> called;
