@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "trainer/backends.h"
+#include "trainer/collectives/group.h"
 
 namespace detol::inline trainer {
 namespace {
@@ -34,29 +35,48 @@ double least_bytes(const Network& network, const Recipe& recipe) {
   return sizeof(float) * (2 * parameters + values);
 }
 
+// PlannedGroup stands for the leader of so many ranks, and computes nothing.
+class PlannedGroup final : public Group {
+ public:
+  explicit PlannedGroup(int ranks) : ranks_(ranks) {}
+  int rank() const override { return 0; }
+  int size() const override { return ranks_; }
+  void sum(std::span<float>) override {}
+  void sum(std::span<double>) override {}
+  void sum(std::span<Half>) override {}
+  void gather(std::span<const std::byte>, std::span<std::byte>) override {}
+  std::string share(std::string bytes, int) override { return bytes; }
+
+ private:
+  const int ranks_;
+};
+
 // Algorithms of a shape differ only in their workspace, of which the largest counts: it is in the
 // plan of the fixed rule's algorithms or in that of the others.
 Result<std::size_t> most_of_all_algorithms(const BackendRow& backend, const Network& network,
-                                           const Recipe& recipe) {
-  DETOL_ASSIGN(const std::size_t by_rule, backend.plan_bytes(network, recipe, {}));
+                                           const Recipe& recipe, Group& group) {
+  const Placement placement{.group = &group};
+  DETOL_ASSIGN(const std::size_t by_rule, backend.plan_bytes(network, recipe, placement));
   if (recipe.deterministic || backend.list_algorithms == nullptr) return by_rule;
-  DETOL_ASSIGN(const auto open, backend.list_algorithms(network, recipe, {}));
+  DETOL_ASSIGN(const auto open, backend.list_algorithms(network, recipe, placement));
   AlgorithmChoices others;
   for (const AlgorithmCandidates& one : open)
     others.algorithms.emplace(one.key, one.algorithms.back());
   DETOL_ASSIGN(const std::size_t by_others,
-               backend.plan_bytes(network, recipe, {.choices = &others}));
+               backend.plan_bytes(network, recipe, {.group = &group, .choices = &others}));
   return std::max(by_rule, by_others);
 }
 
 }  // namespace
 
-Result<std::int64_t> training_bytes(const Network& network, const Recipe& recipe) {
+Result<std::int64_t> training_bytes(const Network& network, const Recipe& recipe, int ranks) {
   const double least = least_bytes(network, recipe);
   if (least > kMostPlanned) return static_cast<std::int64_t>(std::min(least, 0x1.0p62));
+  const auto sharers = static_cast<int>(std::min<std::int64_t>(ranks, recipe.batch_size));
+  PlannedGroup group(sharers);
   DETOL_ASSIGN(const std::size_t bytes,
-               most_of_all_algorithms(planning_backend(), network, recipe));
-  return static_cast<std::int64_t>(bytes);
+               most_of_all_algorithms(planning_backend(), network, recipe, group));
+  return static_cast<std::int64_t>(bytes) * sharers;
 }
 
 double device_bytes(const Candidate& candidate) {
@@ -75,12 +95,12 @@ double device_bytes(const Candidate& candidate) {
 }
 
 tl::expected<Candidate, Refused> with_training_memory(Candidate candidate,
-                                                      const Constraints& constraints) {
+                                                      const Constraints& constraints, int ranks) {
   const double least = least_bytes(candidate.network, candidate.recipe);
   if (least > constraints.max_memory) {
     candidate.cost.memory = static_cast<std::int64_t>(std::min(least, 0x1.0p62));
   } else {
-    const Result<std::int64_t> bytes = training_bytes(candidate.network, candidate.recipe);
+    const Result<std::int64_t> bytes = training_bytes(candidate.network, candidate.recipe, ranks);
     if (bytes) candidate.cost.memory = *bytes;
   }
   std::string broken = broken_constraints(candidate.cost, constraints);

@@ -11,6 +11,7 @@
 #include "core/table.h"
 #include "encodings/study/study_config.h"
 #include "tests/support/thread_group.h"
+#include "trainer/collectives/sum_traffic.h"
 
 namespace detol {
 namespace {
@@ -136,6 +137,84 @@ TEST(GradientSums, GoOnFromTheirState) {
       sums.share();
       state = sums.state();
     }
+  });
+}
+
+// Counts what rank 0 of so many ranks sends, and sends nothing.
+class CountingGroup final : public Group {
+ public:
+  explicit CountingGroup(int ranks) : ranks_(ranks) {}
+
+  std::size_t bytes = 0;
+
+  int rank() const override { return 0; }
+  int size() const override { return ranks_; }
+  void sum(std::span<float> values) override { count(values); }
+  void sum(std::span<double> values) override { count(values); }
+  void sum(std::span<Half> values) override { count(values); }
+  void gather(std::span<const std::byte> own, std::span<std::byte> all) override {
+    bytes += bytes_sent_by_gather(own.size(), ranks_);
+    std::ranges::fill(all, std::byte());
+  }
+  std::string share(std::string text, int) override { return text; }
+
+ private:
+  template <typename Real>
+  void count(std::span<Real> values) {
+    bytes += values_sent_by_sum(values.size(), ranks_) * sizeof(Real);
+  }
+  const int ranks_;
+};
+
+std::size_t bytes_of_step(const Recipe& recipe, std::size_t floats, int ranks) {
+  CountingGroup group(ranks);
+  const GradientBucket all[] = {{0, floats}};
+  GradientSums sums(recipe, group, all);
+  step_of(sums, Floats(floats, 1));
+  return group.bytes;
+}
+
+// Buckets of a network's last biases, around each border, and of a large layer.
+TEST(Compressions, NeverSendMoreThanPlainFloats) {
+  for (const std::size_t floats :
+       {1u, 2u, 100u, 1024u, 1025u, 8192u, 8193u, 32768u, 32769u, 65536u, 65537u, 300000u}) {
+    for (int ranks = 2; ranks <= 64; ranks += ranks < 16 ? 1 : 8) {
+      const std::size_t plain = bytes_of_step({}, floats, ranks);
+      EXPECT_EQ(bytes_of_step({.compression = "fp16"}, floats, ranks) * 2, plain)
+          << floats << " floats, " << ranks << " ranks";
+      for (const double share : {0.001, 0.01, 0.1, 0.5, 1.0})
+        EXPECT_LE(bytes_of_step(top_of(share), floats, ranks), plain)
+            << floats << " floats, " << ranks << " ranks, share " << share;
+    }
+  }
+}
+
+TEST(Compressions, SendLessWhereTheyCan) {
+  EXPECT_LT(bytes_of_step(top_of(0.01), 100000, 16), bytes_of_step({}, 100000, 16) / 5);
+}
+
+// What a sum in two rounds needs is twice the values, but for the rounding of parts.
+TEST(SumTraffic, OfARoundIsLimitedForAnyNumberOfRanks) {
+  for (int ranks = 2; ranks <= 1024; ranks *= 2) {
+    const std::size_t most = kMostValuesOfARound / static_cast<std::size_t>(ranks);
+    EXPECT_TRUE(is_one_round(most, ranks));
+    EXPECT_FALSE(is_one_round(most + 1, ranks));
+    EXPECT_LT(values_sent_by_sum(most, ranks), kMostValuesOfARound);
+    EXPECT_LE(values_sent_by_sum(100000, ranks), 200000U + static_cast<unsigned>(ranks));
+  }
+}
+
+// Three ranks send 8 bytes for each entry to two others; all four floats in one round are as many
+// as two entries, so that two are sent, and of three all.
+TEST(TopK, SendsEverythingWhereEntriesWouldBeMore) {
+  on_ranks(3, [](Group& group) {
+    const GradientBucket all[] = {{0, 4}};
+    GradientSums sums(top_of(0.75), group, all);
+    sums.set_state({{{1, 0, 0, 0}}, {}});
+    EXPECT_EQ(step_of(sums, {1, 2, 3, 4}), (Floats{4, 6, 9, 12}));
+    EXPECT_EQ(step_of(sums, {0, 0, 0, 0}), (Floats{0, 0, 0, 0}));
+    GradientSums of_half(top_of(0.5), group, all);
+    EXPECT_EQ(step_of(of_half, {1, 2, 3, 4}), (Floats{0, 0, 9, 12}));
   });
 }
 

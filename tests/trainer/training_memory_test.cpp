@@ -117,12 +117,19 @@ TEST(TrainingMemory, CountsWhatAGroupKeepsOfEveryWeight) {
   NetworkBuilder builder({1000, 1, 1});
   const NodeId x = builder.add({.kind = kDense, .channels = 1600}, {builder.input()});
   const Network network = builder.build(x).value();
-  const auto copies = [&](const Recipe& recipe) {
-    const std::int64_t plain = foreseen_bytes(network, {.batch_size = 1});
-    return static_cast<double>(foreseen_bytes(network, recipe) - plain) / (4.0 * 1000 * 1600);
+  constexpr int kRanks = 4;
+  const auto copies = [&](const Recipe& recipe, int ranks = kRanks) {
+    const std::int64_t one = foreseen_bytes(network, {.batch_size = 4});
+    const std::int64_t all = training_bytes(network, recipe, ranks).value();
+    return static_cast<double>(all - ranks * one) / (4.0 * 1000 * 1600) / ranks;
   };
-  EXPECT_EQ(copies({.batch_size = 1, .compression = "top_k"}), 1);
-  EXPECT_EQ(copies({.batch_size = 1, .staleness = 2}), 3);
+  // Received, then of top_k: the own residual and those of all ranks since a checkpoint, entries of
+  // 8 bytes of all elements and a hundredth of them of five.
+  EXPECT_NEAR(copies({.batch_size = 4}), 1, 0.01);
+  EXPECT_NEAR(copies({.batch_size = 4, .compression = "fp16"}), 1, 0.01);
+  EXPECT_NEAR(copies({.batch_size = 4, .compression = "top_k"}), 1 + kRanks + 2 + 0.1, 0.01);
+  EXPECT_NEAR(copies({.batch_size = 4, .staleness = 2}), 3 + 3, 0.01);
+  EXPECT_EQ(copies({.batch_size = 4, .compression = "top_k", .staleness = 2}, 1), 0);
 }
 
 // Tensors of 2^31 elements and more, up to the most that a network may have, are refused with the

@@ -13,6 +13,7 @@
 
 #include "core/half.h"
 #include "trainer/collectives/compression_rows.h"
+#include "trainer/collectives/sum_traffic.h"
 
 namespace detol::inline trainer {
 namespace {
@@ -62,10 +63,19 @@ std::unique_ptr<BucketSum> make_half(const Recipe&, Group& group, GradientBucket
   return std::make_unique<HalfSum>(group, bucket.floats);
 }
 
+std::size_t whole_bytes(const Recipe&, std::size_t floats, int ranks) {
+  return bytes_received_by_sum(floats, sizeof(float), ranks);
+}
+
+std::size_t half_bytes(const Recipe&, std::size_t floats, int ranks) {
+  return floats * sizeof(Half) + bytes_received_by_sum(floats, sizeof(Half), ranks);
+}
+
 constexpr std::array kCompressions = {
-    CompressionRow{"none", "gradients travel as they are", false, make_whole},
-    CompressionRow{"fp16", "gradients travel as numbers of 16 bits", false, make_half},
-    CompressionRow{"top_k", "the largest gradients travel, the others wait", true, make_top_k},
+    CompressionRow{"none", "gradients travel as they are", false, make_whole, whole_bytes},
+    CompressionRow{"fp16", "gradients travel as numbers of 16 bits", false, make_half, half_bytes},
+    CompressionRow{"top_k", "the largest gradients travel, the others wait", true, make_top_k,
+                   top_k_bytes},
 };
 
 }  // namespace

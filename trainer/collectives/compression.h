@@ -37,6 +37,8 @@ struct CompressionRow {
   // sum.
   std::unique_ptr<BucketSum> (*make)(const Recipe& recipe, Group& group, GradientBucket bucket,
                                      std::span<float> residual);
+  // Returns the bytes that one such sum takes, those in which its group receives included.
+  std::size_t (*bytes)(const Recipe& recipe, std::size_t floats, int ranks);
 };
 
 // Returns the rows none, fp16 and top_k, the values of training.compression.

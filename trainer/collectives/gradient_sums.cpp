@@ -19,9 +19,16 @@ std::size_t end_of(std::span<const GradientBucket> buckets) {
 
 }  // namespace
 
-int kept_copies(const Recipe& recipe) {
-  const int in_flight = recipe.staleness > 0 ? recipe.staleness + 1 : 0;
-  return in_flight + (known_row(compressions(), recipe.compression).has_residual ? 1 : 0);
+std::size_t bytes_of_sums(const Recipe& recipe, std::span<const GradientBucket> buckets,
+                          int ranks) {
+  if (ranks == 1) return 0;
+  const CompressionRow& row = known_row(compressions(), recipe.compression);
+  const auto rounds = static_cast<std::size_t>(recipe.staleness) + 1;
+  std::size_t copies = recipe.staleness > 0 ? rounds : 0;
+  if (row.has_residual) copies += 1 + static_cast<std::size_t>(ranks);
+  std::size_t bytes = copies * end_of(buckets) * sizeof(float);
+  for (const GradientBucket& one : buckets) bytes += rounds * row.bytes(recipe, one.floats, ranks);
+  return bytes;
 }
 
 GradientSums::GradientSums(const Recipe& recipe, Group& group,

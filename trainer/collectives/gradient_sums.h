@@ -26,8 +26,10 @@ struct SumsState {
   std::vector<std::vector<float>> pending;    // sums that no update has used yet, oldest first
 };
 
-// Counts the copies of the gradients that a rank keeps between steps: a residual, sums in flight.
-int kept_copies(const Recipe& recipe);
+// Returns the bytes that the sums of a rank of so many take: buffers of all buckets, which may be
+// in flight at once, gradients that wait for their update, the residuals of all ranks, which each
+// has since share(); 0 for one rank.
+std::size_t bytes_of_sums(const Recipe& recipe, std::span<const GradientBucket> buckets, int ranks);
 
 class GradientSums {
  public:

@@ -4,12 +4,10 @@
 #include <cassert>
 
 #include "core/half.h"
+#include "trainer/collectives/sum_traffic.h"
 
 namespace detol::inline trainer {
 namespace {
-
-// Up to this size one round is faster than two (experiments/trainer/RESULTS.md).
-constexpr std::size_t kWholeBytes = std::size_t{1} << 17;
 
 // A count in MPI is an int.
 constexpr std::size_t kMostValues = std::size_t{1} << 30;
@@ -49,7 +47,7 @@ template <typename Real>
 void RankSum<Real>::start(std::span<Real> values, std::size_t number) {
   assert(done() && values.size() <= kMostValues);
   values_ = values;
-  whole_ = values.size_bytes() <= kWholeBytes;
+  whole_ = is_one_round(values.size(), size_);
   tag_ = static_cast<int>(number % kNumbers * 2);
   const std::span<Real> own = chunk_of(rank_);
   received_.resize(own.size() * static_cast<std::size_t>(size_));

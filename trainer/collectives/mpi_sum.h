@@ -8,6 +8,7 @@
 // algorithms computes a sum, or on the order of arrival.
 //
 //   whole   every rank sends all values to every rank and adds them up: one round, for few values
+//           of few ranks (sum_traffic.h)
 //   parts   rank r owns the r-th part, receives that part of every rank, adds it up and sends the
 //           result to every rank: two rounds, the least traffic that a sum needs
 //

@@ -8,6 +8,10 @@
 //   share 1/4:  gradient 4 1 -2 3, kept back 0 0 0 0 -> sends 4 at 0, keeps 0 1 -2 3
 //               gradient 0 1 -2 0                    -> sends -4 at 2, keeps 0 2 0 3
 //
+// An entry is 8 bytes, and every rank sends its entries to all others. Where that is more than a
+// sum of all elements sends, with a large share or with many ranks (share x ranks > 1), all
+// elements are sent, and nothing is kept back.
+//
 // The threshold is found by a histogram of the upper bits of the absolute values, then by selecting
 // among the elements of one bin: two passes, about 4 ns per element.
 
@@ -20,6 +24,7 @@
 
 #include "trainer/collectives/compression.h"
 #include "trainer/collectives/compression_rows.h"
+#include "trainer/collectives/sum_traffic.h"
 
 namespace detol::inline trainer {
 namespace {
@@ -40,12 +45,22 @@ std::size_t kept_of(const Recipe& recipe, std::size_t floats) {
   return std::clamp(static_cast<std::size_t>(kept), std::size_t{1}, floats);
 }
 
+// Entry is an element that is sent.
+struct Entry {
+  std::uint32_t place = 0;
+  float value = 0;
+};
+
 class TopSum final : public BucketSum {
  public:
   TopSum(Group& group, std::size_t kept, std::span<float> residual)
       : group_(group), residual_(residual), own_(kept) {
     all_.resize(kept * static_cast<std::size_t>(group.size()));
     candidates_.reserve(residual.size());
+  }
+
+  static std::size_t bytes(std::size_t kept, std::size_t floats, int ranks) {
+    return sizeof(TopSum) + sizeof(Entry) * (kept * (1 + static_cast<std::size_t>(ranks)) + floats);
   }
 
   void start(std::span<float> values) override {
@@ -65,11 +80,6 @@ class TopSum final : public BucketSum {
   }
 
  private:
-  struct Entry {
-    std::uint32_t place = 0;
-    float value = 0;
-  };
-
   // Threshold: `bin` is the lowest bin from which elements are sent, `taken` how many of it are
   // sent.
   struct Threshold {
@@ -112,11 +122,43 @@ class TopSum final : public BucketSum {
   Group::Ticket ticket_ = 0;
 };
 
+// AllSum sends every element, and what an earlier group kept back.
+class AllSum final : public BucketSum {
+ public:
+  AllSum(Group& group, std::span<float> residual) : group_(group), residual_(residual) {}
+
+  void start(std::span<float> values) override {
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] += residual_[i];
+    std::ranges::fill(residual_, 0.0F);
+    ticket_ = group_.start_sum(values);
+  }
+  void finish() override { group_.finish(ticket_); }
+
+ private:
+  Group& group_;
+  const std::span<float> residual_;
+  Group::Ticket ticket_ = 0;
+};
+
+// Returns whether entries are no more bytes than all elements.
+bool pays(std::size_t kept, std::size_t floats, int ranks) {
+  return bytes_sent_by_gather(kept * sizeof(Entry), ranks) <=
+         values_sent_by_sum(floats, ranks) * sizeof(float);
+}
+
 }  // namespace
 
 std::unique_ptr<BucketSum> make_top_k(const Recipe& recipe, Group& group, GradientBucket bucket,
                                       std::span<float> residual) {
-  return std::make_unique<TopSum>(group, kept_of(recipe, bucket.floats), residual);
+  const std::size_t kept = kept_of(recipe, bucket.floats);
+  if (!pays(kept, bucket.floats, group.size())) return std::make_unique<AllSum>(group, residual);
+  return std::make_unique<TopSum>(group, kept, residual);
+}
+
+std::size_t top_k_bytes(const Recipe& recipe, std::size_t floats, int ranks) {
+  const std::size_t kept = kept_of(recipe, floats);
+  if (pays(kept, floats, ranks)) return TopSum::bytes(kept, floats, ranks);
+  return bytes_received_by_sum(floats, sizeof(float), ranks);
 }
 
 }  // namespace detol::inline trainer

@@ -40,13 +40,13 @@ class OnednnExecutable final : public Executable {
         loss_(training_loss_of(recipe), outputs_, recipe.label_smoothing),
         plain_loss_(training_loss_of(recipe), outputs_, 0) {}
 
-  // Returns the bytes of what compile() and a group's sums would hold. REQUIRES: called once,
+  // Returns the bytes of what compile() and the group's sums would hold. REQUIRES: called once,
   // instead of compile().
   Result<std::size_t> plan(const Network& network) {
     DETOL_TRY(lower(network));
     const std::size_t arena_bytes = builder_.plan();
     return arena_bytes +
-           static_cast<std::size_t>(kept_copies(builder_.recipe())) * builder_.parameters().bytes();
+           bytes_of_sums(builder_.recipe(), gradient_buckets(), builder_.group().size());
   }
 
   Result<void> compile(const Network& network) {
@@ -186,9 +186,14 @@ class OnednnExecutable final : public Executable {
 
   void make_sums() {
     buckets_ = builder_.parameters().buckets();
+    sums_.emplace(builder_.recipe(), builder_.group(), gradient_buckets());
+  }
+
+  std::vector<GradientBucket> gradient_buckets() {
     std::vector<GradientBucket> buckets;
-    for (const ScheduledBucket& bucket : buckets_) buckets.push_back(bucket.bucket);
-    sums_.emplace(builder_.recipe(), builder_.group(), buckets);
+    for (const ScheduledBucket& one : builder_.parameters().buckets())
+      buckets.push_back(one.bucket);
+    return buckets;
   }
 
   void make_inputs() {
