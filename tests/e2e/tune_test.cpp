@@ -101,7 +101,7 @@ constexpr Ending kEndings[] = {
      "the program ended without a report: it must append a line {\"loss\": ...} to $DETOL_REPORT"
      ", or command.prints must find them in what it prints"},
     {"AnotherMetric", "echo '{\"lost\": 1}' >> $DETOL_REPORT", "FAIL", "invalid",
-     "the program ended"},
+     "no report of the program can be used: it reported lost; the objective is loss"},
     {"NotANumber", "report 1 5; report 2 NaN; sleep 1000", "FAIL", "diverged",
      "loss is nan in step 2"},
     {"HalfALine", "report 1 5; printf '{\"step\": 2, ' >> $DETOL_REPORT", "COMPLETE", nullptr,
@@ -206,6 +206,8 @@ TEST_F(Tune, GoesOnFromTheProgramsCheckpointAfterASignalAndAfterAKill) {
     write_script(kResumable);
     Program stopped(folder_.path(), words);
     ASSERT_TRUE(stopped.says("epoch 3")) << stopped.wait().err;
+    while (text_of(folder_.path() / "steps").find("step 3") == std::string::npos)  // its checkpoint
+      ASSERT_FALSE(stopped.ends_within(0.01));
     if (kills) {
       stopped.kill_everything();
     } else {
