@@ -45,6 +45,15 @@ TEST(CsvDialect, MissingCellsAreTheWordsOfPandasAndTheArchives) {
   for (const char* word : {"0", "none at all", "-", "unknown"}) EXPECT_FALSE(is_missing(word));
 }
 
+TEST(CsvDialect, NumbersAsPeopleWriteThemAreTold) {
+  for (const char* text : {"1,234", "-1,234,567.5", "56.7%", "$102,996", "\xe2\x82\xac 9", "1 234"})
+    EXPECT_TRUE(is_formatted_number(text, '.')) << text;
+  EXPECT_TRUE(is_formatted_number("112.103,88", ','));
+  for (const char* text : {"", "%", "1,23", "1,2345", "1,234 CC", "2024-03-01", "555-1234", "a,123",
+                           "nan %", "01.03.2024"})
+    EXPECT_FALSE(is_formatted_number(text, '.')) << text;
+}
+
 TEST(CsvDialect, DatesAreDaysSince1970) {
   const auto month_first = DateOrder::kMonthFirst;
   EXPECT_EQ(days_in("1970-01-01", month_first), 0);

@@ -183,6 +183,25 @@ TEST_F(CsvHeader, ANameIsWrittenForYamlInRemarks) {
   EXPECT_EQ(as_yaml("2"), "\"2\"");
 }
 
+TEST_F(CsvHeader, NumbersAsTextAreNotAdvisedToBeCategories) {
+  const auto table = [](const std::string& header, int plain) {
+    std::string text = header + "\n";
+    for (int i = 0; i < 60; ++i)
+      text += (i < plain ? std::to_string(i) : "\"1," + std::to_string(100 + i) + "\"") + "," +
+              class_of(i) + "," + std::to_string(i % 7) + ".5\n";
+    return text;
+  };
+  const std::string remark = look(table("price,y,b", 0)).columns[0].remark;
+  EXPECT_NE(remark.find("numbers as text, such as '1,100', left out; write it without"),
+            std::string::npos)
+      << remark;
+  const DataConfig some = config(table("price,y,b", 40));
+  EXPECT_TRUE(look_at_table(some, some.path)
+                  .error()
+                  .message.starts_with(path() + ":42:1: '1,140' in column 'price' is a number as "
+                                                "text; write it"));
+}
+
 class MissingLabel : public CsvFolder {
  protected:
   // Returns twelve records, of which the first has this label.

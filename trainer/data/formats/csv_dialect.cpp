@@ -182,6 +182,29 @@ std::optional<double> number_in(std::string_view text, char decimal) {
   return number;
 }
 
+bool is_formatted_number(std::string_view text, char decimal) {
+  constexpr std::array<std::string_view, 5> kSigns = {"%", "$", "\xe2\x82\xac", "\xc2\xa3", " "};
+  std::string plain;
+  while (!text.empty()) {
+    const auto sign =
+        std::ranges::find_if(kSigns, [&](std::string_view one) { return text.starts_with(one); });
+    if (sign == kSigns.end()) plain += text.front();
+    text.remove_prefix(sign == kSigns.end() ? 1 : sign->size());
+  }
+  std::string digits;
+  for (std::size_t at = 0; at < plain.size(); ++at) {
+    const bool separates = plain[at] != decimal && (plain[at] == ',' || plain[at] == '.');
+    if (!separates) digits += plain[at];
+    // Digits in groups of three follow a separator.
+    const auto is_digit_at = [&](std::size_t i) { return i < plain.size() && is_digit(plain[i]); };
+    if (separates && (at == 0 || !is_digit_at(at + 1) || !is_digit_at(at + 2) ||
+                      !is_digit_at(at + 3) || is_digit_at(at + 4)))
+      return false;
+  }
+  return !digits.empty() && (is_digit(digits.front()) || digits.front() == '-') &&
+         number_in(digits, decimal).has_value();
+}
+
 std::optional<double> days_in(std::string_view text, DateOrder order) {
   Fields fields(text);
   int first = 0, second = 0, third = 0;

@@ -26,6 +26,10 @@ bool is_missing(std::string_view cell);
 // Returns the text as a number, also nan and inf; nullopt if not all of it is a number.
 std::optional<double> number_in(std::string_view text, char decimal = '.');
 
+// Returns whether the text is a number as people write it, with a thousands separator, a percent
+// sign or a currency: 1,234 or 56.7% or $9.
+bool is_formatted_number(std::string_view text, char decimal);
+
 // DateOrder: which of two numbers between slashes is the day.
 enum class DateOrder { kMonthFirst, kDayFirst };
 

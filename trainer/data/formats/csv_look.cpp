@@ -8,6 +8,7 @@
 
 #include "core/table.h"
 #include "core/utf8.h"
+#include "trainer/data/formats/csv_choice.h"
 #include "trainer/data/formats/csv_header.h"
 #include "trainer/data/formats/csv_offsets.h"
 #include "trainer/data/formats/csv_open.h"
@@ -16,16 +17,15 @@ namespace detol::inline trainer {
 namespace {
 
 constexpr std::size_t kMostDistinct = 10'000;
+constexpr std::string_view kWritePlainly =
+    "write it without thousands separators and signs: 1234.5, not 1,234.5 or $1234.5 or 1234.5%";
 constexpr std::int64_t kFewCategories = 20;  // are categories in a table of any length
-
-bool is_place(std::string_view label) {
-  return label == "first" || label == "last";
-}
 
 // ColumnCount counts what the cells of a column are.
 struct ColumnCount {
   std::int64_t missing = 0, numbers = 0, others = 0;  // cells
   std::int64_t dates_month_first = 0, dates_day_first = 0;
+  std::int64_t formatted = 0;  // numbers with a thousands separator, % or a currency
   std::unordered_set<std::string> distinct = {};  // up to kMostDistinct + 1
   CsvCell first_other = {};                       // that is no number; without text
   std::string first_other_text = {};
@@ -60,6 +60,7 @@ struct ColumnCount {
       first_other = {{}, at.line, at.column};
       first_other_text = text;
     }
+    if (formatted + 1 == others && is_formatted_number(text, decimal)) ++formatted;
     // Once a column has text of another kind, dates are no longer looked for.
     if (std::max(dates_month_first, dates_day_first) + 1 < others) return;
     const auto month_first = days_in(text, DateOrder::kMonthFirst);
@@ -93,8 +94,7 @@ class Looker {
     if (look_.records == 0)
       return fail(ErrorCode::kInput, path_ + ": there is no record below the header");
     DETOL_TRY(name_columns());
-    DETOL_TRY(find_labels());
-    DETOL_TRY(choose_columns());
+    DETOL_TRY(choose_columns(config_, file_.reader, first_cells_, look_));
     for (std::size_t i = 0; i < counts_.size(); ++i) DETOL_TRY(describe(i));
     std::vector<ColumnOffsets> offsets;
     for (ColumnCount& count : counts_) offsets.push_back(std::move(count.offsets));
@@ -174,81 +174,6 @@ class Looker {
     return file_.reader.error_at(at, what);
   }
 
-  // Returns the column of that name. Errors name the key of the space file.
-  Result<std::size_t> column_called(std::string_view name, std::string_view key) const {
-    std::vector<std::string_view> names;
-    for (const ColumnLook& column : look_.columns) names.push_back(column.name);
-    const auto found = std::ranges::find(names, name);
-    if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-    const std::string_view hint =
-        look_.has_header ? "" : "; the file has no header, or data.header: true is missing";
-    return error_at(first_cells_.front(),
-                    fmt::format("{}: {}{}", key, unknown_name("column", name, names), hint));
-  }
-
-  Result<void> find_labels() {
-    const std::vector<std::string> labels = label_columns(config_);
-    if (first_.size() < labels.size() + 1) {
-      if (first_.size() > 1)
-        return error_at(first_cells_.front(),
-                        fmt::format("{} columns; there must be {} labels and at least one more",
-                                    first_.size(), labels.size()));
-      return error_at(first_cells_.front(),
-                      "one column; there must be a label and at least one more; if its cells are "
-                      "separated by something else than commas, semicolons, tabs or bars, say "
-                      "data.separator");
-    }
-    for (const std::string& label : labels) {
-      DETOL_ASSIGN(const std::size_t column, label_column(label));
-      if (look_.columns[column].use == ColumnUse::kLabel)
-        return error_at(first_cells_[column],
-                        fmt::format("data.label: the column {} is there twice", in_quotes(label)));
-      look_.columns[column].use = ColumnUse::kLabel;
-      look_.labels.push_back(column);
-    }
-    return {};
-  }
-
-  // A header's column takes precedence over the place that its name says.
-  Result<std::size_t> label_column(const std::string& label) const {
-    const auto named = std::ranges::find(look_.columns, label, &ColumnLook::name);
-    const bool is_named = look_.has_header && !config_.labels.empty();
-    if (is_place(label) && !(is_named && named != look_.columns.end()))
-      return label == "first" ? 0 : look_.columns.size() - 1;
-    return column_called(label, "data.label");
-  }
-
-  Result<void> choose_columns() {
-    const ColumnsConfig& wanted = config_.columns;
-    if (!wanted.use.empty()) {
-      for (ColumnLook& column : look_.columns) {
-        if (column.use == ColumnUse::kInput) column.use = ColumnUse::kLeftOut;
-      }
-    }
-    if (!config_.split.column.empty()) {
-      DETOL_ASSIGN(const auto column, column_called(config_.split.column, "data.split.column"));
-      if (look_.columns[column].use != ColumnUse::kLabel)
-        look_.columns[column].use = ColumnUse::kSplit;
-    }
-    for (const std::string& name : wanted.use) {
-      DETOL_ASSIGN(const auto column, column_called(name, "data.columns.use"));
-      if (look_.columns[column].use == ColumnUse::kLabel)
-        return error_at(first_cells_[column],
-                        fmt::format("data.columns.use: {} is the label", in_quotes(name)));
-      look_.columns[column].use = ColumnUse::kInput;
-    }
-    for (const std::string& name : wanted.drop) {
-      DETOL_ASSIGN(const auto column, column_called(name, "data.columns.drop"));
-      if (look_.columns[column].use == ColumnUse::kLabel)
-        return error_at(first_cells_[column],
-                        fmt::format("data.columns.drop: {} is the label", in_quotes(name)));
-      look_.columns[column].use = ColumnUse::kLeftOut;
-    }
-    for (const auto& [name, type] : wanted.types)
-      DETOL_TRY(column_called(name, "data.columns.types"));
-    return {};
-  }
-
   // Finds out what an input is, or why it is left out.
   Result<void> describe(std::size_t i) {
     ColumnLook& column = look_.columns[i];
@@ -273,6 +198,9 @@ class Looker {
         count.distinct.size() > kMostDistinct ||
         (column.distinct > kFewCategories && column.distinct > count.present() / 4);
     if (is_text && column.use == ColumnUse::kInput) {
+      if (count.formatted == count.others)
+        return leave_out(column, fmt::format("numbers as text, such as {}, left out; {}",
+                                             in_quotes(count.first_other_text), kWritePlainly));
       return leave_out(column, fmt::format("text ({}{} different cells in {} records), left out; "
                                            "data.columns.types: {{{}: category}} uses it",
                                            count.distinct.size() > kMostDistinct ? "over " : "",
@@ -287,6 +215,9 @@ class Looker {
     if (config_.task == TaskKind::kRegression) DETOL_TRY(check_finite(i));
     if (column.distinct == 1 && column.missing == 0)
       column.remark = "the same in every record: there is nothing to learn";
+    if (counts_[i].formatted > kFewCategories && counts_[i].formatted == counts_[i].others)
+      column.remark = fmt::format("numbers as text, such as {}, of which each is a class; {}",
+                                  in_quotes(counts_[i].first_other_text), kWritePlainly);
     if (column.missing == 0) return {};
     column.remark = fmt::format("missing in {} of {} records, {}", column.missing, look_.records,
                                 config_.missing_label == "drop" ? "left out"
@@ -329,6 +260,10 @@ class Looker {
   tl::unexpected<Error> no_number(std::size_t i) const {
     const ColumnCount& count = counts_[i];
     const ColumnLook& column = look_.columns[i];
+    if (count.formatted == count.others)
+      return error_at(count.first_other, fmt::format("{} in column {} is a number as text; {}",
+                                                     in_quotes(count.first_other_text),
+                                                     in_quotes(column.name), kWritePlainly));
     return error_at(count.first_other,
                     fmt::format("{} is no number, as the other cells of column {} are; correct it, "
                                 "leave it empty, or say data.columns.types: {{{}: category}}",
@@ -384,10 +319,6 @@ class Looker {
 };
 
 }  // namespace
-
-std::vector<std::string> label_columns(const DataConfig& config) {
-  return config.labels.empty() ? std::vector<std::string>{"last"} : config.labels;
-}
 
 Result<TableLook> look_at_table(const DataConfig& config, const std::string& path) {
   DETOL_ASSIGN(OpenCsv file, open_csv(config.columns, path));
