@@ -12,7 +12,7 @@
 #include "core/json_text.h"
 #include "core/log.h"
 #include "core/table.h"
-#include "trainer/data/formats/csv.h"
+#include "trainer/data/formats/csv_open.h"
 
 namespace detol::inline cli {
 namespace {
@@ -64,26 +64,55 @@ class TrialReader {
     std::string name;
   };
 
-  FileColumn column_of(std::string_view header) {
-    const bool is_param = header.starts_with("params."), is_metric = header.starts_with("values.");
-    const std::string name(header.substr(is_param || is_metric ? 7 : 0));
-    if (!is_param && !is_metric && std::ranges::find(kTrialColumns, name) != kTrialColumns.end())
-      return {Kind::kFixed, name};
-    if (!is_metric && config_.space.index_of(name)) return {Kind::kParam, name};
-    if (!is_param && metrics_.contains(name)) return {Kind::kMetric, name};
-    if (name == "value" && !is_param) return {Kind::kMetric, file_.metric};
-    unknown_.emplace(header);
+  // Returns what the column of that header has, as `db export` and Optuna's trials_dataframe() call
+  // it.
+  FileColumn known_column(std::string_view header) const {
+    if (std::ranges::find(kTrialColumns, header) != kTrialColumns.end())
+      return {Kind::kFixed, std::string(header)};
+    for (const std::string_view prefix : {"", "params.", "params_"}) {
+      if (!header.starts_with(prefix)) continue;
+      const std::string name(header.substr(prefix.size()));
+      if (config_.space.index_of(name)) return {Kind::kParam, name};
+    }
+    for (const std::string_view prefix : {"", "values.", "values_"}) {
+      if (!header.starts_with(prefix)) continue;
+      const std::string name(header.substr(prefix.size()));
+      if (metrics_.contains(name)) return {Kind::kMetric, name};
+      for (std::size_t i = 0; !prefix.empty() && i < config_.objectives.size(); ++i) {
+        if (name == std::to_string(i)) return {Kind::kMetric, config_.objectives[i].metric};
+      }
+    }
+    if (header == "value") return {Kind::kMetric, file_.metric};
+    if (header == "number") return {Kind::kFixed, "trial"};
     return {};
   }
 
+  FileColumn column_of(const std::string& header) {
+    const FileColumn column = known_column(header);
+    if (column.kind == Kind::kUnknown) unknown_.insert(header);
+    return column;
+  }
+
   Result<void> read_csv(std::string_view bytes) {
-    CsvReader reader(file_.path, bytes);
+    DETOL_ASSIGN(CsvReader text, CsvReader::of(file_.path, bytes));
+    const auto fits = [&](std::span<const std::string> first) {
+      return std::ranges::any_of(first, [&](const std::string& header) {
+        return known_column(header).kind != Kind::kUnknown;
+      });
+    };
+    DETOL_ASSIGN(OpenCsv opened, open_csv_like({}, CsvDialect{}, std::move(text), fits));
+    for (const std::string& remark : opened.remarks)
+      log_info("{}: {}", file_.path.string(), remark);
+    CsvReader& reader = opened.reader;
+    decimal_ = opened.dialect.decimal;
     DETOL_ASSIGN(const bool has_header, reader.next());
     if (!has_header) return refuse(file_.path.string(), "it is empty; give it a header and rows");
     std::vector<FileColumn> columns;
     std::set<std::string> names;
-    for (const CsvCell& cell : reader.cells()) {
-      columns.push_back(column_of(cell.text));
+    const ColumnNames headers(texts_of(reader.cells()));
+    for (std::size_t i = 0; i < reader.cells().size(); ++i) {
+      const CsvCell& cell = reader.cells()[i];
+      columns.push_back(column_of(headers.all()[i]));
       const FileColumn& column = columns.back();
       const std::string key = fmt::format("{} {}", static_cast<int>(column.kind), column.name);
       if (column.kind != Kind::kUnknown && !names.insert(key).second)
@@ -109,7 +138,7 @@ class TrialReader {
       const Domain& domain = config_.space.domains()[*config_.space.index_of(column.name)];
       row.history.params.emplace_back(column.name, value_in(domain, text));
     } else if (column.kind == Kind::kMetric) {
-      const auto number = number_in(text);
+      const auto number = number_in(text, decimal_);
       if (!number)
         return reader.error_at(
             cell, fmt::format("{} is {}; it must be a number", column.name, in_quotes(text)));
@@ -130,7 +159,7 @@ class TrialReader {
   }
 
   // Returns the domain's value that a cell has; the text itself if there is none, for the message.
-  static Value value_in(const Domain& domain, const std::string& text) {
+  Value value_in(const Domain& domain, const std::string& text) const {
     for (const Value& choice : domain.choices) {
       if (detol::to_text(choice) == text) return choice;
     }
@@ -139,7 +168,7 @@ class TrialReader {
       if (text == "false" || text == "False" || text == "0") return false;
       return text;
     }
-    const auto number = number_in(text);
+    const auto number = number_in(text, decimal_);
     if (!number) return text;
     return *number;
   }
@@ -359,6 +388,7 @@ class TrialReader {
 
   const TrialFile& file_;
   const StudyConfig& config_;
+  char decimal_ = '.';  // of a CSV file
   std::set<std::string, std::less<>> metrics_, unknown_, studies_;
   std::map<std::pair<std::string, std::string>, std::size_t> by_number_;  // of study and trial
   std::vector<TrialHistory> trials_;

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "core/table.h"
-#include "trainer/data/formats/csv.h"
+#include "trainer/data/formats/csv_open.h"
 #include "trainer/data/formats/files.h"
 #include "trainer/one_epoch.h"
 
@@ -51,13 +51,13 @@ struct Columns {
 
 class TableReader {
  public:
-  TableReader(const TableConfig& config, CsvReader file)
-      : config_(config), file_(std::move(file)) {}
+  TableReader(const TableConfig& config, OpenCsv file)
+      : config_(config), file_(std::move(file.reader)), decimal_(file.dialect.decimal) {}
 
   Result<void> read_header() {
     DETOL_ASSIGN(const bool any, file_.next());
     if (!any) return file_.error_at({}, "the file is empty; its first line names the columns");
-    for (const CsvCell& cell : file_.cells()) header_.emplace_back(cell.text);
+    header_ = texts_of(file_.cells());
     for (const KeyColumn& one : config_.key) {
       DETOL_ASSIGN(columns_.key.emplace_back(), position_of(one.column, "table.key"));
     }
@@ -75,7 +75,11 @@ class TableReader {
     DETOL_ASSIGN(const bool any, file_.next());
     if (!any) return false;
     std::vector<std::string> key;
-    for (const std::size_t column : columns_.key) key.emplace_back(file_.cells()[column].text);
+    for (const std::size_t column : columns_.key) {
+      const std::string_view text = file_.cells()[column].text;
+      const auto number = decimal_ == '.' ? std::nullopt : number_in(text, decimal_);
+      key.push_back(number ? fmt::format("{}", *number) : std::string(text));
+    }
     key_ = joined(key);
     row_ = {};
     for (const std::size_t column : columns_.metrics) {
@@ -97,32 +101,43 @@ class TableReader {
 
  private:
   Result<std::size_t> position_of(const std::string& column, std::string_view asked_by) const {
-    const auto found = std::ranges::find(header_, column);
+    const ColumnNames names(header_);
+    const auto found = names.find(column);
     const CsvCell top{};
-    if (found == header_.end()) {
-      const std::vector<std::string_view> known(header_.begin(), header_.end());
-      return file_.error_at(top,
-                            fmt::format("{}: {}", asked_by, unknown_name("column", column, known)));
-    }
+    if (!found) return file_.error_at(top, fmt::format("{}: {}", asked_by, names.unknown(column)));
     if (std::ranges::count(header_, column) > 1)
       return file_.error_at(top, fmt::format("two columns are called {}", in_quotes(column)));
-    return static_cast<std::size_t>(found - header_.begin());
+    return *found;
   }
 
   Result<double> number_at(std::size_t column) const {
     const CsvCell& cell = file_.cells()[column];
-    if (const auto number = number_in(cell.text)) return *number;
+    if (const auto number = number_in(cell.text, decimal_)) return *number;
     return file_.error_at(
         cell, fmt::format("{} is no number ({})", in_quotes(cell.text), header_[column]));
   }
 
   const TableConfig& config_;
   CsvReader file_;
+  const char decimal_;
   std::vector<std::string> header_;
   Columns columns_;
   std::string key_;
   Table::Row row_;
 };
+
+// Opens the file: by commas if its first line then has the columns, else as it is found to be
+// written.
+Result<OpenCsv> open_table(const TableConfig& config) {
+  DETOL_ASSIGN(CsvReader reader, CsvReader::open(config.path));
+  const auto fits = [&](std::span<const std::string> first) {
+    const ColumnNames names(first);
+    const auto is_there = [&](const auto& one) { return names.find(one.column).has_value(); };
+    return std::ranges::all_of(config.key, is_there) &&
+           std::ranges::all_of(config.metrics, is_there);
+  };
+  return open_csv_like({}, CsvDialect{}, std::move(reader), fits);
+}
 
 // Lookup finds the rows of a study's candidates.
 class Lookup {
@@ -161,9 +176,9 @@ class Lookup {
 
 Result<Table> Table::load(const TableConfig& config) {
   DETOL_TRY(find_data(config.path, config.source));
-  DETOL_ASSIGN(CsvReader file, CsvReader::open(config.path));
+  DETOL_ASSIGN(OpenCsv file, open_table(config));
   Table table;
-  table.fingerprint_ = file.fingerprint();
+  table.fingerprint_ = file.reader.fingerprint();
   TableReader reader(config, std::move(file));
   DETOL_TRY(reader.read_header());
   std::unordered_map<std::string, int> lines;

@@ -86,6 +86,26 @@ TEST_F(TrialFiles, ACsvFileBecomesADoneStudyWithCurves) {
   EXPECT_EQ(std::get<std::string>(select("SELECT state FROM v_studies")[0][0]), "DONE");
 }
 
+TEST_F(TrialFiles, ATableOfOptunaIsACsvFile) {
+  ASSERT_TRUE(import(put("t.csv",
+                         ",number,value,datetime_start,params_op,params_lr,params_momentum,state\n"
+                         "0,4,0.5,2026-01-01,sgd,0.01,0.9,COMPLETE\n"
+                         "1,7,0.25,2026-01-02,adamw,0.001,,PRUNED\n"),
+                     "s"));
+  const auto trials = select("SELECT state, value FROM v_trials ORDER BY trial");
+  ASSERT_EQ(trials.size(), 2U);
+  EXPECT_EQ(trials[0], (std::vector<Cell>{std::string("COMPLETE"), 0.5}));
+  EXPECT_EQ(select("SELECT * FROM v_params WHERE trial = 0").size(), 3U);
+  ASSERT_TRUE(import(put("two.csv", "params_op,params_lr,values_0\nadamw,0.01,0.75\n"), "t"));
+  EXPECT_EQ(select("SELECT value FROM v_trials WHERE study = 't'")[0], (std::vector<Cell>{0.75}));
+}
+
+TEST_F(TrialFiles, ACsvFileMayHaveSemicolonsAndDecimalCommas) {
+  ASSERT_TRUE(import(put("t.csv", "sep=;\nop;lr;val_accuracy\nadamw;0,01;0,5\n"), "s"));
+  EXPECT_EQ(select("SELECT value FROM v_trials")[0], (std::vector<Cell>{0.5}));
+  ASSERT_TRUE(import(put("u.csv", "op\tlr\tval_accuracy\nadamw\t0.01\t0.5\n"), "t"));
+}
+
 TEST_F(TrialFiles, JsonLinesHaveValuesOrCurves) {
   const auto file =
       put("t.jsonl",

@@ -65,6 +65,20 @@ Ran run(const StudyConfig& study, const Genome& genome) {
   return ran;
 }
 
+TEST_F(TableTest, MayHaveSemicolonsDecimalCommasAndComments) {
+  const StudyConfig plain = study();
+  const Table expected = Table::load(*plain.table).value();
+  const StudyConfig other = study(
+      "# from the cluster\n"
+      "id;lr;depth;skip;acc;test;flops\n"
+      "0;0,1;1;true;0,5;0,4;100\n"
+      "1;0,1;2;True;0,6;0,5;200\n");
+  const Table found = Table::load(*other.table).value();
+  const auto key = other.table_key(genome(other, 0.1, 2, true));
+  ASSERT_NE(found.find(key), nullptr);
+  EXPECT_EQ(found.find(key)->metrics, expected.find(key)->metrics);
+}
+
 TEST_F(TableTest, ReportsTheRowOfACandidateOnce) {
   const StudyConfig config = study();
   const Ran ran = run(config, genome(config, 0.1, 2, true));
