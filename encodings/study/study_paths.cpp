@@ -2,11 +2,26 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
 #include "core/table.h"
 #include "core/utf8.h"
 
 namespace detol::inline encoding {
 namespace {
+
+// Returns the path with the user's folder for what shells replace by it: no shell reads a space
+// file.
+std::filesystem::path at_home(const std::string& written) {
+  const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe)
+  if (home == nullptr || *home == '\0') return written;
+  for (const std::string_view word : {"~/", "$HOME/", "${HOME}/"}) {
+    if (written.starts_with(word)) return std::filesystem::path(home) / written.substr(word.size());
+  }
+  return written;
+}
 
 // Resolves a relative path against the current folder if it exists there, else against `folder`.
 std::string absolute_data_path(const std::string& written, const std::filesystem::path& folder) {
@@ -14,7 +29,7 @@ std::string absolute_data_path(const std::string& written, const std::filesystem
   std::error_code ignored;
   const fs::path here = fs::absolute(written, ignored);
   if (fs::exists(here, ignored)) return here.lexically_normal().string();
-  return fs::absolute(folder / written, ignored).lexically_normal().string();
+  return fs::absolute(folder / at_home(written), ignored).lexically_normal().string();
 }
 
 Result<void> set_path(YamlNode& node, std::string path) {
