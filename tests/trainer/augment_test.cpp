@@ -78,14 +78,17 @@ TEST(Augment, MirrorsAfterTheCrop) {
 
 TEST(Augment, DrawsEveryWindowOfThePaddingAndNoOther) {
   std::set<std::tuple<std::int64_t, std::int64_t, bool>> drawn;
+  int mirrored = 0;
   for (std::uint64_t i = 0; i < 2000; ++i) {
     const Window window = draw_window(Rng(3).split(i), 2, true);
     drawn.insert({window.down, window.right, window.mirrored});
+    mirrored += window.mirrored ? 1 : 0;
     EXPECT_LE(std::abs(window.down), 2);
     EXPECT_LE(std::abs(window.right), 2);
     EXPECT_FALSE(draw_window(Rng(3).split(i), 2, false).mirrored);
   }
   EXPECT_EQ(drawn.size(), 50u);
+  EXPECT_NEAR(mirrored, 1000, 100) << "every other image";
 }
 
 // Returns which of 3 x 4 pixels the square hides (.), row by row; the same in both channels.
@@ -110,13 +113,16 @@ TEST(Augment, HidesThePartOfASquareThatLiesInTheImage) {
 }
 
 TEST(Augment, ASquaresCentreIsAnyPixelOfTheImage) {
-  std::set<std::pair<std::int64_t, std::int64_t>> centres;
+  std::set<std::pair<std::int64_t, std::int64_t>> corners, expected;
   for (std::uint64_t i = 0; i < 500; ++i) {
     const Square square = draw_square(Rng(3).split(i), {2, 3, 4}, 2);
-    centres.insert({square.top + 1, square.left + 1});
+    corners.insert({square.top, square.left});
     EXPECT_NE(behind(square), "############");
   }
-  EXPECT_EQ(centres.size(), 12u);
+  for (std::int64_t top = -1; top <= 1; ++top) {
+    for (std::int64_t left = -1; left <= 2; ++left) expected.insert({top, left});
+  }
+  EXPECT_EQ(corners, expected);
 }
 
 // Epoch holds all labels of an epoch, in order, and all its pixels.

@@ -139,6 +139,24 @@ TEST_F(Greedy, GivesABetterNetworkALargerShare) {
   EXPECT_NEAR(found[0] + found[1], 1, 1e-6);
 }
 
+TEST_F(Greedy, TakesTheMeanOfPredictionsOfARegression) {
+  Recipe squares;
+  squares.loss = "mse";
+  Dataset numbers;
+  numbers.info.task = {{1, 1, 1}, 1, TaskKind::kRegression};
+  numbers.info.test = kImages;
+  numbers.targets.assign(kImages, 3);
+  numbers.target_mean = {0};
+  numbers.target_deviation = {1};
+  const std::vector<float> above(kImages, 4), below(kImages, 2);
+  EXPECT_EQ(select_ensemble({.data = numbers,
+                             .range = {0, kImages},
+                             .recipe = squares,
+                             .outputs = {above, below},
+                             .size = 2}),
+            (std::vector<float>{0.5F, 0.5F}));
+}
+
 TEST_F(Greedy, IsTheBestNetworkAloneWhereNoneHelps) {
   const auto good = outputs(3, [](std::int64_t) { return true; });
   const auto bad = outputs(3, [](std::int64_t) { return false; });
