@@ -32,6 +32,21 @@ study.close()
 """
 
 
+FORKED_AND_CLOSED = """
+import detol, os, sys
+study = detol.open_study("s", {"x": detol.Float(0, 1)}, storage=sys.argv[1], quiet=True)
+reads, writes = os.pipe()
+child = os.fork()
+if child == 0:
+    os.close(writes)
+    os.read(reads, 1)  # until the parent has closed the study
+    os._exit(0)
+study.close()
+os.close(writes)
+print(os.waitpid(child, 0)[1])
+"""
+
+
 class ClientTest(StorageTest):
     def open(self, **options):
         options.setdefault("algorithm", "random")
@@ -48,6 +63,12 @@ class ClientTest(StorageTest):
         states = self.states("s")
         self.assertEqual({state for state, _ in states.values()}, {"COMPLETE"})
         self.assertEqual(sorted(states), list(range(40)))
+
+    @unittest.skipUnless(hasattr(os, "fork"), "no fork")
+    def test_a_forked_process_does_not_keep_the_parent_s_study_open(self):
+        process = self.python(FORKED_AND_CLOSED)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.communicate(timeout=60)[0], "0\n")
 
     def test_a_trial_can_be_pickled_and_is_told_where_its_study_is(self):
         study = self.open()

@@ -157,6 +157,40 @@ class MinimizeTest(StorageTest):
                     self.assertRaises(error, self.minimize, f, name=name, jobs=jobs)
                     self.assertEqual({state for state, _ in self.states(name).values()}, {"WAITING"})
 
+    def test_what_ends_an_open_study_s_search_gives_its_trial_back(self):
+        def f(trial):
+            raise SystemExit()
+
+        with detol.open_study("s", self.space, storage=self.storage, trials=9, quiet=True) as study:
+            self.assertRaises(SystemExit, study.optimize, f)
+            self.assertEqual(study.ask().number, 0)
+
+    def test_a_trial_that_came_after_the_end_is_given_back(self):
+        calls = []
+        with detol.open_study("s", self.space, storage=self.storage, trials=9, quiet=True) as study:
+            search = _optimize.Search(study, lambda trial: calls.append(trial) or 1, ())
+            call = study.call
+
+            def call_and_end(**request):
+                answer = call(**request)
+                search._end()
+                return answer
+
+            study.call = call_and_end
+            search.run(1)
+            self.assertEqual(calls, [])
+            self.assertEqual(call(ask=1)["trials"][0]["trial"], 0)
+
+    def test_a_trial_that_its_reports_have_ended_is_not_told(self):
+        requests = []
+        with detol.open_study("s", self.space, storage=self.storage, trials=2, steps=1,
+                              quiet=True) as study:
+            call = study.call
+            study.call = lambda **request: requests.append(request) or call(**request)
+            study.optimize(lambda trial: trial.report(2, 1) and 1)
+            self.assertEqual(study.best.value, 2)
+        self.assertFalse([request for request in requests if "tell" in request])
+
     def test_ctrl_c_ends_all_threads_after_the_evaluations_that_run(self):
         began = threading.Barrier(4, timeout=60)
         calls = []

@@ -88,6 +88,7 @@ class Searched(unittest.TestCase):
         self.assertFalse(trial.should_stop())
         os.kill(os.getpid(), signal.SIGTERM)
         self.assertTrue(trial.should_stop())
+        self.assertTrue(trial.report(1, loss=0.5))
 
     def test_may_leave_signals_alone(self):
         before = signal.getsignal(signal.SIGTERM)

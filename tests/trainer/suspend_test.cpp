@@ -155,6 +155,7 @@ TEST_P(Suspensions, AnEpochTakesTheTimeOfAllItsParts) {
   const Ran first = run(one, 3);
   const double before_s = newest_checkpoint(one.folder, 1).value()->progress.train_s;
   EXPECT_GT(before_s, 0);
+  EXPECT_EQ(first.evaluation.unreported_s, before_s) << "what it costs is in no report";
   go_on(one, first);
   EXPECT_GT(run(one).reports.front().train_s, before_s);
 }
