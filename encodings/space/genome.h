@@ -22,7 +22,9 @@ class Genome {
   Genome(std::shared_ptr<const std::vector<Domain>> domains, std::vector<double> codes)
       : domains_(std::move(domains)), codes_(std::move(codes)) {}
 
-  // These find a value by its name. REQUIRES: the domain exists, is active and has that type.
+  // These find a value by its name. A name that the space lacks, or a domain that has another type
+  // or is not active, throws std::invalid_argument with a sentence, in every build: a typo must not
+  // read as a value. number() of a domain that is not active is NaN.
   double number(std::string_view name) const;     // float, int, or a categorical of numbers
   std::string text(std::string_view name) const;  // a categorical of strings
   bool flag(std::string_view name) const;         // bool
