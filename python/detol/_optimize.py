@@ -115,7 +115,7 @@ class Search:
     def _count(self, told: Dict[str, Any], answer: Dict[str, Any]) -> None:
         with self._lock:
             self.evaluated += 1
-        if "ignored" in answer:
+        if answer.get("ignored"):
             self._study.say_ignored(told["tell"], answer)
         if answer.get("state") == "FAIL" and "failed" not in told:
             self._fail(told["tell"], f"its value is {told.get('values')}, which is no number", None)

@@ -113,7 +113,7 @@ class Study:
         else:
             request["values"] = values_of(value)
         answer = self.call(**request)
-        if "ignored" in answer:
+        if answer.get("ignored"):
             self.say_ignored(trial.number, answer)
         self.wake(has_told=True)
         return answer["state"]
@@ -128,7 +128,7 @@ class Study:
         self.wake(has_told=True)
         numbers = [one["trial"] for one in told]
         for number, answer in zip(numbers, answers):
-            if "ignored" in answer:
+            if answer.get("ignored"):
                 self.say_ignored(number, answer)
         for number, answer in zip(numbers, answers):
             if "error" in answer:
