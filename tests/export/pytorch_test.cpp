@@ -8,6 +8,7 @@
 
 #include "core/file.h"
 #include "export/formats.h"
+#include "export/pytorch_layers.h"
 #include "export/pytorch_names.h"
 #include "tests/export/python_cases.h"
 #include "tests/export/random_model.h"
@@ -33,6 +34,43 @@ TEST(PyTorch, NamesLayersAsPythonMay) {
   EXPECT_EQ(attribute_names(network),
             (std::vector<std::string>{"input_", "stages_0_conv", "stages_0_conv_", "layer_0_bn",
                                       "for_", "x_", "class_1", "for__"}));
+}
+
+TEST(PyTorch, WritesEachLayersModuleWithAllOfItsSettings) {
+  struct Case {
+    Layer layer;
+    const char* line;
+  };
+  const Case cases[] = {
+      {{.kind = LayerKind::kConv, .channels = 8, .kernel = 3, .bias = true},
+       "nn.Conv2d(4, 8, 3, padding=1)"},
+      {{.kind = LayerKind::kConv, .channels = 8, .kernel = 1, .stride = 2, .bias = true},
+       "nn.Conv2d(4, 8, 1, stride=2)"},
+      {{.kind = LayerKind::kConv, .channels = 4, .kernel = 3, .groups = 4},
+       "nn.Conv2d(4, 4, 3, padding=1, groups=4, bias=False)"},
+      {{.kind = LayerKind::kConv, .channels = 8, .kernel = 3, .dilation = 2, .bias = true},
+       "nn.Conv2d(4, 8, 3, padding=2, dilation=2)"},
+      {{.kind = LayerKind::kMaxPool, .kernel = 3, .stride = 2},
+       "nn.MaxPool2d(3, stride=2, padding=1)"},
+      {{.kind = LayerKind::kMaxPool, .kernel = 2, .stride = 2}, "nn.MaxPool2d(2, stride=2)"},
+      {{.kind = LayerKind::kAvgPool, .kernel = 3, .stride = 1},
+       "nn.AvgPool2d(3, stride=1, padding=1, count_include_pad=False)"},
+      {{.kind = LayerKind::kAvgPool, .kernel = 2, .stride = 2}, "nn.AvgPool2d(2, stride=2)"},
+      {{.kind = LayerKind::kBatchNorm}, "nn.BatchNorm2d(4)"},
+      {{.kind = LayerKind::kGlobalAvgPool}, "nn.AdaptiveAvgPool2d(1)"},
+      {{.kind = LayerKind::kDropout, .rate = 0.25}, "nn.Dropout(0.25)"},
+      {{.kind = LayerKind::kDense, .channels = 5, .bias = true}, "nn.Linear(256, 5)"},
+      {{.kind = LayerKind::kDense, .channels = 5}, "nn.Linear(256, 5, bias=False)"},
+      {{.kind = LayerKind::kActivation, .activation = Activation::kRelu}, "nn.ReLU()"},
+      {{.kind = LayerKind::kActivation, .activation = Activation::kSilu}, "nn.SiLU()"},
+      {{.kind = LayerKind::kActivation, .activation = Activation::kSigmoid}, "nn.Sigmoid()"},
+      {{.kind = LayerKind::kFlatten}, ""}};
+  for (const auto& [layer, line] : cases) {
+    NetworkBuilder b({4, 8, 8});
+    const Network network = b.build(b.add(layer, {b.input()})).value();
+    EXPECT_EQ(module_of(network, 1, /*reads_matrix=*/false), line);
+  }
+  EXPECT_EQ(module_of(chain_of({"norm"}), 1, /*reads_matrix=*/true), "nn.BatchNorm1d(2)");
 }
 
 TEST(PyTorch, GivesEveryTensorOfTheModelToPythonsOwnModules) {
