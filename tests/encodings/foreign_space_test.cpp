@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(Nni, ForeignWord, testing::ValuesIn(kNni));
 const Case kWandb[] = {
     {SWEEP "{values: [adam, 2, true]}}", "categorical adam 2 true"},
     {SWEEP "{values: [no, Yes, y, 'no']}}", "categorical false true y no"},
-    {SWEEP "{values: [010, 0x1F, 0b11, 1_000, 1:30, -0o7]}}", "categorical 8 31 3 1000 90 -0o7"},
+    {SWEEP "{values: [010, 0x1F, 0b11, 1_000, -1:30, -0o7]}}", "categorical 8 31 3 1000 -90 -0o7"},
     {SWEEP "{values: [1e5, 1.0e5, 1.0e+5, 1_0.5, .5]}}", "categorical 1e5 1.0e5 100000 10.5 0.5"},
     {SWEEP "{values: [3.10, 007, '007', '3.10']}}", "categorical 3.1 7 007 3.10"},
     {SWEEP "{values: [Null, 3]}}", "categorical None 3", true},
@@ -220,6 +220,22 @@ TEST(ForeignSpace, ASweepThatCountsFromItsFirstBracketNeedsNoLastStep) {
   EXPECT_EQ(config.algorithm.name, "sobol");
 }
 
+TEST(ForeignSpace, TheFirstBracketOfASweepBeginsAtAWholeStep) {
+  for (const auto& [stop, first] : {std::pair("max_iter: 20, s: 2", "2"),
+                                    {"max_iter: 8, s: 3", "1"},
+                                    {"max_iter: 20, s: 2, eta: 4", "1"}}) {
+    const ForeignSpace space =
+        read(SWEEP "{value: 1}}\nearly_terminate: {type: hyperband, " + std::string(stop) + "}");
+    EXPECT_EQ(written(space).pruner.options.at("min_resource"), first) << stop;
+  }
+}
+
+TEST(ForeignSpace, TheTargetOfASweepIsOnItsSide) {
+  const std::string sweep = SWEEP "{value: 1}}\nmetric: {name: a, target: 0.9, goal: ";
+  EXPECT_TRUE(read(sweep + "maximize}").remarks.at(0).ends_with("--target 'a>=0.9'"));
+  EXPECT_TRUE(read(sweep + "minimize}").remarks.at(0).ends_with("--target 'a<=0.9'"));
+}
+
 TEST(ForeignSpace, TheMacrosOfACommandAreFilledIn) {
   const StudyConfig config =
       written(read("program: a b.py\nmethod: random\nparameters: {lr: {values: [1, 2]}}\n"
@@ -284,6 +300,7 @@ const Wrong kWrong[] = {
      "file:3:1: early_terminate: unknown key 'min_itr'; did you mean 'min_iter'?"},
     {SWEEP "{value: 1}}\nearly_terminate: hyperband", "file:3:18: early_terminate must be a map"},
     {SWEEP "{value: 1}}\nrun_cap: many", "file:3:10: run_cap is 'many'; it must be a whole"},
+    {SWEEP "{value: 1}}\nrun_cap: 0", "file:3:10: run_cap is '0'; it must be a whole"},
     {SWEEP "{value: 1}}\nrun_cap: 1.5", "file:3:10: run_cap is '1.5'; it must be a whole"},
     {SWEEP "{value: 1}}\nprogram: [a, b]", "file:3:1: program must be a word"},
     {SWEEP "{value: 1}}\ncommand: python a.py", "file:3:10: command must be a list of words"},

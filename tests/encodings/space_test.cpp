@@ -98,6 +98,15 @@ TEST(Domain, FiniteOnesGiveEachValueItsTurn) {
   }
 }
 
+TEST(Domain, OfALogarithmGivesItsEndsTheirFullShare) {
+  const Domain domain = domain_of(DomainKind::kInt, 1, 4, 1, true);
+  std::map<double, int> counts;
+  for (int i = 0; i < 10000; ++i) ++counts[domain.code_at(i / 10000.0)];
+  const double all = std::log(4.5 / 0.5);
+  for (int x = 1; x <= 4; ++x)
+    EXPECT_NEAR(counts[x] / 10000.0, std::log((x + 0.5) / (x - 0.5)) / all, 1e-3) << x;
+}
+
 TEST(Domain, CountsItsValues) {
   EXPECT_EQ(kDomains[0].cardinality(), kInfinity);
   EXPECT_EQ(kDomains[2].cardinality(), 11);
@@ -105,6 +114,16 @@ TEST(Domain, CountsItsValues) {
   EXPECT_EQ(kDomains[7].cardinality(), 8);
   EXPECT_EQ(kDomains[9].cardinality(), 3);  // 8, 16, 24
   EXPECT_EQ(kDomains[11].cardinality(), 2);
+}
+
+// A near value is drawn; where 16 draws give none, one step up or down, alike.
+TEST(Space, ACoarseGridIsLeftInBothDirections) {
+  const Space space = SpaceBuilder().add_int("x", 0, 2).build().value();
+  Rng rng(1);
+  std::map<double, int> counts;
+  for (int i = 0; i < 4000; ++i) ++counts[space.other_code(0, 1, rng)];
+  EXPECT_NEAR(counts[0], 2000, 150);
+  EXPECT_NEAR(counts[2], 2000, 150);
 }
 
 TEST(Domain, HasAnOrderIfItIsNumericOrSaysSo) {
