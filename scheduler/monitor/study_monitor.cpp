@@ -44,9 +44,19 @@ ViewCounts counts_of(const StudyState& state) {
   return counts;
 }
 
+// Shows four digits of a number, and of one near 1, such as a momentum of 0.99996, as many more as
+// its distance from 1 needs.
 std::string short_text(const Value& value) {
   const auto* number = std::get_if<double>(&value);
-  return number != nullptr ? fmt::format("{:.3g}", *number) : detol::to_text(value);
+  if (number == nullptr) return detol::to_text(value);
+  const double tolerance = 1e-2 * std::abs(1 - *number);
+  std::string text;
+  for (int digits = 4; digits <= std::numeric_limits<double>::max_digits10; ++digits) {
+    text = fmt::format("{:.{}g}", *number, digits);
+    const bool is_near_one = std::abs(1 - *number) < 0.1;
+    if (!is_near_one || std::abs(std::stod(text) - *number) <= tolerance) break;
+  }
+  return text;
 }
 
 // Returns the hyperparameters, then the choices of the architecture.

@@ -215,6 +215,29 @@ TEST(StudyMonitors, FindTheFrontOfTheTrials) {
   EXPECT_EQ(view.front->extents[1].high, 5);
 }
 
+TEST(StudyMonitors, ShowNumbersNearOneByTheirDistanceFromIt) {
+  const std::vector<std::pair<double, std::string>> cases = {
+      {0.9999, "0.9999"},  {0.99996, "0.99996"},   {0.999999, "0.999999"}, {1, "1"},
+      {0.95123, "0.9512"}, {0.0312345, "0.03123"}, {12345.6, "1.235e+04"}, {1e-5, "1e-05"},
+      {1.00004, "1.00004"}};
+  for (const auto& [number, text] : cases) {
+    const Space space = SpaceBuilder().add_float("x", 1e-6, 1e6).build().value();
+    StudyState state(space, {minimize("loss")});
+    StudyMonitor monitor({.name = "s", .objectives = {minimize("loss")}}, system_clock());
+    event::Asked asked;
+    asked.params = {{"x", number}};
+    event::Reported report{.epoch = 1};
+    report.metrics = {{"loss", 1.0}};
+    for (const Event& event : {Event(asked), Event(event::Started{}), Event(report)}) {
+      ASSERT_TRUE(state.apply(event));
+      monitor.happened(event);
+    }
+    const View view = monitor.view(state, {});
+    ASSERT_TRUE(view.best);
+    EXPECT_EQ(view.best->params.front().second, text);
+  }
+}
+
 TEST(View, SaysBetweenWhichTimesTheEndIsLikely) {
   View view = busy_study();
   const auto header = [&] { return render(view, {80, 24, true, false}).front(); };
