@@ -111,6 +111,20 @@ TEST_F(TableTest, WhatHasNoRowIsNotAdmitted) {
   EXPECT_EQ(run(config, genome(config, 0.1, 1, false)).evaluation.cause, Cause::kInvalid);
 }
 
+TEST_F(TableTest, WholeNumbersOfAKeyKeepAllOfTheirDigits) {
+  std::ofstream(path()) << "id,acc\n1234567890123456,0.1\n1234567890123457,0.2\n7.0,0.3\n";
+  const Table table = Table::load({.path = path(),
+                                   .source = "",
+                                   .key = {{"id", ""}},
+                                   .metrics = {{"acc", "acc"}},
+                                   .cost = ""})
+                          .value();
+  EXPECT_EQ(table.rows(), 3u);
+  EXPECT_EQ(table.find({"1234567890123457"})->metrics.front(), 0.2);
+  EXPECT_EQ(table.find({"7"})->metrics.front(), 0.3);
+  EXPECT_EQ(table.find({"1234567890123458"}), nullptr);
+}
+
 TEST_F(TableTest, AChangedFileIsSeen) {
   const auto before = inspect_study(study())->fingerprint;
   EXPECT_EQ(inspect_study(study())->fingerprint, before);
