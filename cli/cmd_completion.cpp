@@ -1,11 +1,12 @@
 #include <fmt/format.h>
 
-#include <map>
-#include <set>
+#include <algorithm>
+#include <array>
 
 #include "cli/commands.h"
 #include "cli/completion.h"
 #include "cli/output.h"
+#include "cli/settings.h"
 #include "core/table.h"
 #include "scheduler/pruners/pruner.h"
 #include "search/searcher.h"
@@ -49,30 +50,79 @@ std::string bash_cases() {
   return text;
 }
 
-// Returns the values of each option, "--state" to WAITING, RUNNING, ..., over all commands.
-std::map<std::string, std::set<std::string_view>> values_of_options() {
-  std::map<std::string, std::set<std::string_view>> values;
-  const auto add = [&](std::span<const Option> options) {
-    for (const Option& option : options) {
-      if (option.is_positional()) continue;
-      auto& words = values[fmt::format("--{}", option.key())];
-      words.insert(option.words.begin(), option.words.end());
-    }
-  };
-  add(global_options());
-  for (const Command& command : commands()) add(command.options);
-  const std::vector<std::string_view> algorithms = names_of(searchers());
-  const std::vector<std::string_view> of_pruners = names_of(pruners());
-  values["--algorithm"].insert(algorithms.begin(), algorithms.end());
-  values["--pruner"].insert(of_pruners.begin(), of_pruners.end());
-  std::erase_if(values, [](const auto& one) { return one.second.empty(); });
-  return values;
+constexpr std::string_view kStudies =
+    "detol studies -q -f csv --columns study 2> /dev/null | tail -n +2";
+
+// Prints what the trials of the study have, as the second word of the line names it.
+constexpr std::string_view kColumnsOfTrials =
+    "$(detol trials ${study:+\"$study\"} -q -f csv --top 1 2> /dev/null | head -n 1 | tr , ' ' | "
+    "sed 's/params\\.//g; s/values\\.//g')";
+
+// What a parameter of --param can be.
+constexpr std::array<std::string_view, 7> kKinds = {"float",  "log",     "int", "logint",
+                                                    "choice", "ordered", "bool"};
+
+// Returns the words that may be the value of an option; empty: any text, or a file.
+std::string values_of(const Option& option) {
+  const std::string_view key = option.key();
+  std::vector<std::string_view> words = option.words;
+  if (key == "algorithm") words = names_of(searchers());
+  if (key == "pruner") words = names_of(pruners());
+  if (key == "space") return fmt::format("{}", fmt::join(space_names(), " "));
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
+// Returns the same for bash, which may ask the study, and looks for files.
+std::string bash_values_of(const Command& command, const Option& option) {
+  const std::string_view key = option.key();
+  const bool lists_trials = command.name == "trials" || command.name == "best";
+  if (lists_trials && (key == "sort" || key == "columns"))
+    return fmt::format("\"{}\"", kColumnsOfTrials);
+  if (key == "metric" && option.arity == Option::kRepeated)
+    return "\"${word%%:*}:minimize ${word%%:*}:maximize\"";
+  if (key == "param") {
+    std::string words;
+    for (const std::string_view kind : kKinds) words += fmt::format(" ${{word%%=*}}={}", kind);
+    return fmt::format("\"{}\"", words);
+  }
+  if (key == "space") return fmt::format("\"{} $(compgen -f -- \"$word\")\"", values_of(option));
+  return fmt::format("'{}'", values_of(option));
+}
+
+// Returns the patterns of an option behind a command: 'trials '*' --sort', and of its short form.
+std::string patterns_of(const Command* command, const Option& option) {
+  const auto pattern = [&](std::string_view word) {
+    if (command == nullptr) return fmt::format("*' {}'", word);
+    const bool is_single = words_of(*command).second.empty();
+    return fmt::format("'{}{}{}'", command->name, is_single ? " '*' " : " ", word);
+  };
+  std::string all;
+  std::string_view rest = option.name;
+  while (!rest.empty()) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    all += (all.empty() ? "" : "|") + pattern(rest.substr(0, comma));
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  return all;
+}
+
+// Returns what completes the word behind an option that takes a value. No words: bash offers files.
 std::string bash_values() {
   std::string text;
-  for (const auto& [option, words] : values_of_options())
-    text += fmt::format("    {}) words='{}' ;;\n", option, fmt::join(words, " "));
+  const auto add = [&text](const Command* command, std::span<const Option> options) {
+    for (const Option& option : options) {
+      if (option.is_positional() || option.is_switch()) continue;
+      const std::string words = command != nullptr ? bash_values_of(*command, option)
+                                                   : fmt::format("'{}'", values_of(option));
+      text += fmt::format("    {}) words={} ;;\n", patterns_of(command, option), words);
+    }
+  };
+  for (const Command& command : commands()) {
+    add(&command, command.options);
+    const auto global = std::ranges::find(global_options(), "columns", &Option::key);
+    if (command.name == "trials" || command.name == "best") add(&command, std::span(&*global, 1));
+  }
+  add(nullptr, global_options());
   return text;
 }
 
@@ -90,21 +140,25 @@ std::string commands_of_studies() {
   return text;
 }
 
-constexpr std::string_view kStudies =
-    "detol studies -q -f csv --columns study 2> /dev/null | tail -n +2";
-
+// `line` is the command with the word before the one that is completed; bash splits words at
+// '=' and ':', so that the kind of a parameter and a direction stand alone.
 std::string bash_script() {
   return fmt::format(
-      "_detol() {{\n  local word=${{COMP_WORDS[COMP_CWORD]}} second= words=\n"
+      "_detol() {{\n  local word=${{COMP_WORDS[COMP_CWORD]}} second= words= study= line=\n"
       "  [ \"$COMP_CWORD\" -le 2 ] || second=${{COMP_WORDS[2]}}\n"
+      "  case $second in -*) ;; *) study=$second ;; esac\n"
       "  case \"${{COMP_WORDS[1]}} $second\" in\n{}  esac\n"
       "  [ \"$COMP_CWORD\" -ne 2 ] || case \"${{COMP_WORDS[1]}}\" in\n"
       "    {}) words=\"$words $({})\" ;;\n  esac\n"
-      "  case \"${{COMP_WORDS[COMP_CWORD-1]}}\" in\n{}  esac\n"
+      "  line=\"${{COMP_WORDS[1]}} $second ${{COMP_WORDS[COMP_CWORD-1]}}\"\n"
+      "  [ \"$COMP_CWORD\" -le 2 ] || case \"$line\" in\n{}"
+      "    tune\\ *' ='|ask\\ *' =') words='{}' ;;\n"
+      "    tune\\ *' :'|ask\\ *' :') words='minimize maximize' ;;\n  esac\n"
       "  [ \"$COMP_CWORD\" -gt 1 ] || words='{} --help --version'\n"
       "  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n}}\n"
       "complete -o default -F _detol detol ./detol\n",
-      bash_cases(), commands_of_studies(), kStudies, bash_values(), fmt::join(first_words(), " "));
+      bash_cases(), commands_of_studies(), kStudies, bash_values(), fmt::join(kKinds, " "),
+      fmt::join(first_words(), " "));
 }
 
 std::string zsh_script() {
@@ -127,14 +181,12 @@ std::string fish_condition(const Words& words) {
 }
 
 std::string fish_options(const Command& command) {
-  static const auto all = values_of_options();
   std::string text;
   for (const Option& option : command.options) {
     if (option.is_positional()) continue;
-    const auto values = all.find(fmt::format("--{}", option.key()));
-    const std::string words = option.is_switch() || values == all.end()
-                                  ? ""
-                                  : fmt::format(" -f -a '{}'", fmt::join(values->second, " "));
+    const std::string values = option.is_switch() ? "" : values_of(option);
+    const std::string_view no_files = option.key() == "space" ? "" : " -f";
+    const std::string words = values.empty() ? "" : fmt::format("{} -a '{}'", no_files, values);
     text += fmt::format("complete -c detol -n '{}' -l {}{}{} -d {}\n",
                         fish_condition(words_of(command)), option.key(),
                         option.is_switch() ? "" : " -r", words, shell_word(option.help));

@@ -59,15 +59,7 @@ std::vector<fs::path> places_of_spaces() {
 
 // Returns "unknown space 'nosuch'; did you mean 'cnn'? known: cnn, ...".
 std::string unknown_space(const std::string& name) {
-  std::vector<std::string> names;
-  std::error_code ignored;
-  for (const fs::path& place : places_of_spaces()) {
-    for (const auto& entry : fs::directory_iterator(place, ignored)) {
-      std::string stem = entry.path().stem().string();
-      if (std::ranges::find(names, stem) == names.end()) names.push_back(std::move(stem));
-    }
-  }
-  std::ranges::sort(names);
+  const std::vector<std::string> names = space_names();
   const std::vector<std::string_view> known(names.begin(), names.end());
   return unknown_name("space", fs::path(name).stem().string(), known);
 }
@@ -148,6 +140,19 @@ Result<void> check_path(std::string_view option, const std::string& path) {
   if (is_utf8(path)) return {};
   return fail(ErrorCode::kUsage,
               fmt::format("{}: {} is not UTF-8; choose another path", option, in_quotes(path)));
+}
+
+std::vector<std::string> space_names() {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (const fs::path& place : places_of_spaces()) {
+    for (const auto& entry : fs::directory_iterator(place, ignored)) {
+      std::string stem = entry.path().stem().string();
+      if (std::ranges::find(names, stem) == names.end()) names.push_back(std::move(stem));
+    }
+  }
+  std::ranges::sort(names);
+  return names;
 }
 
 std::string find_space(const std::string& name) {

@@ -45,4 +45,7 @@ Result<void> check_path(std::string_view option, const std::string& path);
 // ("cnn", "cnn.yaml", "configs/cnn.yaml"), else `name`.
 std::string find_space(const std::string& name);
 
+// Returns the names of the installed space files, sorted: "cnn", "table", ...
+std::vector<std::string> space_names();
+
 }  // namespace detol::inline cli
