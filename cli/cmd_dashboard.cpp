@@ -201,17 +201,19 @@ Result<int> run_dashboard(const Arguments& arguments) {
 }  // namespace
 
 Command dashboard_command() {
-  return {.name = "dashboard",
-          .summary = "show all studies live in a browser, also beside a running search",
-          .options = {{"--host", "HOST", "where to listen; default: 127.0.0.1, this machine alone"},
-                      {"--port", "N", "0: one that is free; default: 0"},
-                      {"--token", "auto|none|TOKEN",
-                       "what a browser must know; auto: a new one; none: all who reach the port "
-                       "may read, nobody may act; default: auto"}},
-          .examples =
-              "  detol dashboard\n"
-              "  detol dashboard --port 8090 &",
-          .run = run_dashboard};
+  return {
+      .name = "dashboard",
+      .summary = "show all studies live in a browser, also beside a running search",
+      .options = {{"--host", "HOST", "where to listen; default: 127.0.0.1, this machine alone"},
+                  {"--port", "N", "0: one that is free; default: 0"},
+                  {"--token", "auto|none|TOKEN",
+                   "what a browser must know, at least 16 letters, digits and -_.~; auto: a new "
+                   "one; none: all who reach the port may read, nobody may act; default: "
+                   "auto"}},
+      .examples =
+          "  detol dashboard\n"
+          "  detol dashboard --port 8090 &",
+      .run = run_dashboard};
 }
 
 }  // namespace detol::inline cli

@@ -272,7 +272,15 @@ class Parser {
   std::string text_for(const std::vector<std::string>& words) const {
     if (std::find(words.begin(), words.end(), "--version") != words.end())
       return "detol " DETOL_VERSION "\n";
+    mark_required();
     return app_.help();  // the chosen command's, if any
+  }
+
+  // CLI11 knows only now, for the help, what must be given: collect() has better messages.
+  void mark_required() const {
+    for (const std::list<Slot>& slots : slots_) {
+      for (const Slot& slot : slots) slot.parsed->required(slot.option->arity == Option::kRequired);
+    }
   }
 
   Result<Call> without_command() const {

@@ -121,6 +121,15 @@ TEST(Parse, PrintsHelpAndVersion) {
   }
 }
 
+TEST(Parse, HelpMarksWhatMustBeGiven) {
+  const std::string retrain = parse({"retrain", "--help"})->text;
+  EXPECT_NE(retrain.find("[OPTIONS] STUDY\n"), std::string::npos) << retrain;
+  EXPECT_NE(retrain.find("STUDY REQUIRED"), std::string::npos) << retrain;
+  EXPECT_NE(parse({"trials", "--help"})->text.find("[OPTIONS] [STUDY]\n"), std::string::npos);
+  EXPECT_NE(parse({"validate", "--help"})->text.find("--space FILE REQUIRED"), std::string::npos);
+  EXPECT_EQ(parse({"validate"}).error().message.find("the option --space is missing"), 0u);
+}
+
 TEST(Parse, AGroupAloneSaysWhatItHas) {
   for (const CommandGroup& group : command_groups()) {
     for (const auto& words : std::vector<std::vector<std::string>>{
