@@ -132,15 +132,17 @@ Result<std::vector<Budget>> budgets_from(const Arguments& arguments,
   return budgets;
 }
 
-// Returns the group size that suits the budget on as many devices, if groups were measured.
+// Returns the group size that suits the budget on as many devices, if groups of two sizes were
+// measured.
 Result<Cell> advised_group_size(const SimulationSettings& settings, const GroupTimes& measured) {
-  if (measured.times.empty()) return Cell();
+  const GroupScaling scaling(measured.times);
+  if (!scaling.has_compared()) return Cell();
   StudyConfig config = settings.config;
   config.resources.workers = 0;
   DETOL_ASSIGN(RemainingSearch left, remaining_search(config, {}, to_text(settings.budget),
                                                       settings.workers * settings.group_size));
   left.epoch_work = measured.epoch_work;
-  return Cell(std::int64_t{best_group_size(GroupScaling(measured.times), left)});
+  return Cell(std::int64_t{best_group_size(scaling, left)});
 }
 
 // Returns the best values over the device time: the last improvement in each part of it.

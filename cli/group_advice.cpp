@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/json_text.h"
@@ -29,12 +30,23 @@ Result<int> workers_of_last_run(Reader& reader, const std::string& study) {
   return workers;
 }
 
-Cell efficiencies(const GroupScaling& scaling, double (GroupScaling::*of)(int) const) {
+// Returns "2: 93 % (88 to 97 %, n = 6)" of each size beyond one.
+Cell efficiencies(const GroupScaling& scaling, Efficiency (GroupScaling::*of)(int) const) {
   std::vector<std::string> words;
-  for (const int size : scaling.sizes()) {
-    if (size > 1) words.push_back(fmt::format("{}: {:.0f} %", size, 100 * (scaling.*of)(size)));
+  for (const auto& [size, trials] : scaling.sizes()) {
+    if (size == 1) continue;
+    const Efficiency one = (scaling.*of)(size);
+    words.push_back(fmt::format("{}: {:.0f} % ({:.0f} to {:.0f} %, n = {})", size, 100 * one.mean,
+                                100 * one.low, 100 * one.high, trials));
   }
-  return words.empty() ? Cell() : Cell(fmt::format("{}", fmt::join(words, ", ")));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::string sizes_text(const std::map<int, int>& sizes) {
+  std::string words;
+  for (const auto& [size, trials] : sizes)
+    words += (words.empty() ? "" : " ") + std::to_string(size);
+  return words;
 }
 
 }  // namespace
@@ -44,13 +56,14 @@ Result<GroupAdvice> group_advice(Reader& reader, const StudyRecord& study,
   const GroupTimes measured = group_times_of(events);
   if (measured.times.empty()) return GroupAdvice();
   const GroupScaling scaling(measured.times);
-  GroupAdvice advice{.sizes = fmt::format("{}", fmt::join(scaling.sizes(), " ")),
-                     .strong = efficiencies(scaling, &GroupScaling::strong_efficiency),
-                     .weak = efficiencies(scaling, &GroupScaling::weak_efficiency)};
+  GroupAdvice advice{.sizes = sizes_text(scaling.sizes())};
+  if (!scaling.has_compared()) return advice;
+  advice.strong = efficiencies(scaling, &GroupScaling::strong_efficiency);
+  advice.weak = efficiencies(scaling, &GroupScaling::weak_efficiency);
   DETOL_ASSIGN(const int workers, workers_of_last_run(reader, study.name));
   const auto config = load_study_config(study.config, study.name);
   if (workers == 0 || !config) return advice;
-  const int devices = workers * measured.times.back().ranks;
+  const int devices = workers * measured.last_ranks;
   DETOL_ASSIGN(RemainingSearch left, remaining_search(*config, events, study.budget, devices));
   left.epoch_work = measured.epoch_work;
   if (left.wall_s > 0 && left.trials > 0)

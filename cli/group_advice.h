@@ -1,7 +1,8 @@
 #pragma once
 
 // Group advice: what `status` says of worker groups: how well those of several ranks used their
-// time, and which size suits what is left of the study's budget.
+// time, and which size suits what is left of the study's budget. Both are said only where the study
+// trained with two sizes or more: one size says nothing of others.
 
 #include <span>
 
@@ -10,8 +11,10 @@
 namespace detol::inline cli {
 
 struct GroupAdvice {
-  Cell sizes = {};    // "1 2": those that trained
-  Cell strong = {};   // "2: 93 %": efficiency of each size beyond one, with the same batch
+  Cell sizes = {};  // "1 2": those that trained
+  // "2: 93 % (88 to 97 %, n = 6)" of each size beyond one: the efficiency with the same batch, its
+  // interval of 95 %, and the trials that it is from.
+  Cell strong = {};
   Cell weak = {};     // likewise, with the same batch for each rank
   Cell advised = {};  // the size that suits the rest of the budget on the last run's devices
 };

@@ -11,8 +11,11 @@ namespace {
 using Coefficients = Eigen::Vector4d;  // of c, a, d, s
 
 constexpr double kTimeNoise = 0.3;  // standard deviation of log T: networks reach different speeds
+constexpr double kOf95Percent = 1.96;  // deviations
 const Coefficients kUsualCoefficients(0, 1, 0.05, 0.9);
-const Coefficients kTheirDeviations(100, 0.3, 0.05, 0.15);
+// Groups that crowd too few cores are slower than one rank (s < 0), so that a few times of two
+// sizes must outweigh what is usual.
+const Coefficients kTheirDeviations(100, 0.3, 0.05, 0.5);
 
 }  // namespace
 
@@ -21,7 +24,7 @@ const Coefficients kTheirDeviations(100, 0.3, 0.05, 0.15);
 // leaves the exponents alone.
 GroupScaling::GroupScaling(std::span<const MeasuredTime> times) {
   for (const MeasuredTime& time : times) {
-    sizes_.insert(time.ranks);
+    ++sizes_[time.ranks];
     log_work_ += std::log(time.work) / static_cast<double>(times.size());
     log_batch_ += std::log(time.batch) / static_cast<double>(times.size());
   }
@@ -33,25 +36,36 @@ GroupScaling::GroupScaling(std::span<const MeasuredTime> times) {
     precision += features * features.transpose() / (kTimeNoise * kTimeNoise);
     weighted += features * std::log(time.wall_s) / (kTimeNoise * kTimeNoise);
   }
-  const Coefficients mean = precision.llt().solve(weighted);
+  const Eigen::LLT<Eigen::Matrix4d> factor(precision);
+  const Coefficients mean = factor.solve(weighted);
+  const Eigen::Matrix4d covariance = factor.solve(Eigen::Matrix4d::Identity());
   log_c_ = mean[0];
   work_exponent_ = mean[1];
-  batch_exponent_ = mean[2];
-  rank_exponent_ = std::min(1.0, mean[3]);
+  strong_ = {mean[3], std::sqrt(covariance(3, 3))};
+  // With g times the batch, as many images take g^d times less time on top.
+  weak_ = {mean[3] + mean[2],
+           std::sqrt(covariance(3, 3) + covariance(2, 2) + 2 * covariance(2, 3))};
 }
 
 double GroupScaling::wall_s(double work, int ranks) const {
-  return std::exp(log_c_ + work_exponent_ * (std::log(work) - log_work_) -
-                  rank_exponent_ * std::log(ranks));
+  return std::exp(log_c_ + work_exponent_ * (std::log(work) - log_work_)) / speed(ranks);
 }
 
-double GroupScaling::strong_efficiency(int ranks) const {
-  return std::pow(ranks, rank_exponent_ - 1);
+// A group is never better than perfect.
+Efficiency GroupScaling::efficiency(int ranks, Exponent exponent) {
+  const auto at = [&](double deviations) {
+    const double speed = exponent.mean + deviations * exponent.deviation;
+    return std::pow(ranks, std::min(1.0, speed) - 1);
+  };
+  return {at(0), at(-kOf95Percent), at(kOf95Percent)};
 }
 
-// With g times the batch, as many images take g^d times less time on top.
-double GroupScaling::weak_efficiency(int ranks) const {
-  return std::min(1.0, std::pow(ranks, rank_exponent_ + batch_exponent_ - 1));
+Efficiency GroupScaling::strong_efficiency(int ranks) const {
+  return efficiency(ranks, strong_);
+}
+
+Efficiency GroupScaling::weak_efficiency(int ranks) const {
+  return efficiency(ranks, weak_);
 }
 
 }  // namespace detol::inline surrogate

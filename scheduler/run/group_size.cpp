@@ -42,6 +42,18 @@ struct Course {
   int ranks = 1;
   double work = 0;
   double epochs = 0;
+  std::map<int, MeasuredTime> times = {};  // by ranks
+
+  void take(const event::Reported& reported) {
+    const double more = reported.work - work;
+    if (more > 0 && reported.train_s > 0) {
+      MeasuredTime& time = times.try_emplace(ranks, MeasuredTime{0, batch, ranks, 0}).first->second;
+      time.work += more;
+      time.wall_s += reported.train_s / ranks;
+    }
+    work = reported.work;
+    epochs = reported.epochs();
+  }
 };
 
 // What the knowledge base says of the study that a run is to begin or to resume.
@@ -105,40 +117,35 @@ std::vector<int> devices_by_machine(const RunOptions& options) {
 }  // namespace
 
 GroupTimes group_times_of(std::span<const Event> events) {
-  GroupTimes times;
+  GroupTimes all;
   std::map<TrialId, Course> courses;
   for (const Event& event : events) {
     if (const auto* asked = std::get_if<event::Asked>(&event)) {
       courses[asked->trial].batch = batch_of(*asked);
     } else if (const auto* started = std::get_if<event::Started>(&event)) {
-      courses[started->trial].ranks = std::max(1, started->group_size);
+      all.last_ranks = courses[started->trial].ranks = std::max(1, started->group_size);
     } else if (const auto* reported = std::get_if<event::Reported>(&event)) {
-      Course& course = courses[reported->trial];
-      const double work = reported->work - course.work;
-      if (work > 0 && reported->train_s > 0) {
-        times.times.push_back({work, course.batch, course.ranks, reported->train_s / course.ranks});
-      }
-      course.work = reported->work;
-      course.epochs = reported->epochs();
+      courses[reported->trial].take(*reported);
     }
   }
   std::vector<double> works;
   for (const auto& [trial, course] : courses) {
+    for (const auto& [ranks, time] : course.times) all.times.push_back(time);
     if (course.work > 0 && course.epochs > 0) works.push_back(course.work / course.epochs);
   }
-  times.epoch_work = median(std::move(works));
-  return times;
+  all.epoch_work = median(std::move(works));
+  return all;
 }
 
 int best_group_size(const GroupScaling& scaling, const RemainingSearch& left) {
-  const int tried = scaling.sizes().empty() ? 1 : *scaling.sizes().rbegin();
+  const int tried = scaling.sizes().empty() ? 1 : scaling.sizes().rbegin()->first;
   const int widest =
       std::min({left.widest, left.devices / std::max(1, left.workers), kMostGrowth * tried});
   const bool is_timed = left.epoch_work > 0 && !scaling.sizes().empty();
   int best = 1;
   double best_rounds = 0, best_s = 0;  // trials in a row that end in time; until all trials end
   for (int size = 1; size <= std::max(1, widest); ++size) {
-    if (scaling.strong_efficiency(size) < kLeastEfficiency) break;
+    if (scaling.strong_efficiency(size).mean < kLeastEfficiency) break;
     const int workers = left.workers > 0 ? left.workers : left.devices / size;
     const double trial_s =
         is_timed ? left.epochs * scaling.wall_s(left.epoch_work, size) : 1 / scaling.speed(size);
@@ -193,10 +200,18 @@ RunOptions with_group_size(RunOptions options) {
   left->epoch_work = measured.epoch_work;
   if (options.workers == kAutoWorkers) left->workers = 0;
   if (options.workers > 0) left->workers = options.workers;
-  const int size = best_group_size(GroupScaling(measured.times), *left);
+  const GroupScaling scaling(measured.times);
+  const int size = best_group_size(scaling, *left);
   if (size == 1 || !check_launcher(size)) return options;
   options.group_size = size;
-  log_info("group-size auto: {} ranks train a trial together", size);
+  if (scaling.has_compared()) {
+    log_info("group-size auto: {} ranks train a trial together, by measured times", size);
+  } else {
+    log_warning(
+        "group-size auto: {} ranks train a trial together, by what groups usually reach ({:.0f} % "
+        "of their ranks' time): no two sizes were measured; `--group-size 1` trains without",
+        size, 100 * scaling.strong_efficiency(size).mean);
+  }
   return options;
 }
 

@@ -16,8 +16,9 @@ namespace detol::inline scheduler {
 
 // What groups have done, and what is left to do.
 struct GroupTimes {
-  std::vector<MeasuredTime> times;  // between two reports; none where the work is unknown
+  std::vector<MeasuredTime> times;  // of each trial, by ranks; none where the work is unknown
   double epoch_work = 0;            // median over trials; 0: unknown
+  int last_ranks = 1;               // of the attempt that started last
 };
 
 GroupTimes group_times_of(std::span<const Event> events);

@@ -18,14 +18,20 @@ TEST(GroupSize, LearnsFromAStudysEvents) {
       event::Started{.trial = 3, .attempt = 1, .worker = "local/0", .group_size = 2},
       event::Reported{.trial = 3, .epoch = 1, .metrics = {}, .work = 10, .train_s = 8},
       event::Reported{.trial = 3, .epoch = 2, .metrics = {}, .work = 20, .train_s = 6},
-      event::Reported{.trial = 4, .epoch = 1, .metrics = {}, .work = 0, .train_s = 6}};
-  const auto [times, epoch_work] = group_times_of(events);
-  ASSERT_EQ(times.size(), 2);
+      event::Reported{.trial = 4, .epoch = 1, .metrics = {}, .work = 0, .train_s = 6},
+      event::Started{.trial = 3, .attempt = 2, .worker = "local/0", .group_size = 4},
+      event::Reported{.trial = 3, .epoch = 3, .metrics = {}, .work = 30, .train_s = 8}};
+  const auto [times, epoch_work, last_ranks] = group_times_of(events);
+  ASSERT_EQ(times.size(), 2);  // the epochs of a trial with as many ranks are one time
+  EXPECT_EQ(times[0].work, 20);
+  EXPECT_EQ(times[0].batch, 64);
+  EXPECT_EQ(times[0].ranks, 2);
+  EXPECT_EQ(times[0].wall_s, 7);
   EXPECT_EQ(times[1].work, 10);
-  EXPECT_EQ(times[1].batch, 64);
-  EXPECT_EQ(times[1].ranks, 2);
-  EXPECT_EQ(times[1].wall_s, 3);
+  EXPECT_EQ(times[1].ranks, 4);
+  EXPECT_EQ(times[1].wall_s, 2);
   EXPECT_EQ(epoch_work, 10);
+  EXPECT_EQ(last_ranks, 4);
 }
 
 // With exponent 0.9, an epoch of work 1e10 takes 2 s on one rank. `largest` was measured, too.
