@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/preflight.h"
 #include "cli/settings.h"
+#include "core/exit_code.h"
 #include "core/file.h"
 #include "core/json_text.h"
 #include "core/log.h"
@@ -222,12 +224,17 @@ Result<int> run_simulate(const Arguments& arguments) {
     DETOL_ASSIGN(reports.emplace_back(), simulate(settings));
     DETOL_ASSIGN(advised.emplace_back(), advised_group_size(settings, measured));
     const std::string& ended = reports.back().ended;  // without what a resume would do
-    log_info("{}: {}", to_text(budget), ended.substr(0, ended.find(';')));
+    if (reports.back().has_failed) {
+      log_warning("{}: {}", to_text(budget), ended);
+    } else {
+      log_info("{}: {}", to_text(budget), ended.substr(0, ended.find(';')));
+    }
   }
   const Rows rows = rows_of(budgets, reports, advised, arguments.globals.format);
   DETOL_TRY(print_data(rows.rows.size() == 1 ? render_record(rows, arguments.globals)
                                              : render(rows, arguments.globals)));
-  return 0;
+  const bool has_failed = std::ranges::any_of(reports, &SimulationReport::has_failed);
+  return has_failed ? kExitFailures : kExitDone;
 }
 
 std::string simulate_notes() {

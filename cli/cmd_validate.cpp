@@ -3,48 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/candidate_sample.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/picture_summary.h"
 #include "cli/preflight.h"
 #include "cli/settings.h"
-#include "core/rng.h"
 #include "trainer/data/data_sample.h"
 #include "trainer/data/table_look.h"
-#include "trainer/evaluator.h"
-#include "trainer/training_memory.h"
 
 namespace detol::inline cli {
 namespace {
-
-// Sample: the costs of random candidates of a space, and the reason of the first refusal.
-struct Sample {
-  std::vector<std::int64_t> params, flops, memory;  // of the accepted candidates
-  std::int64_t drawn = 0;
-  std::string reason;  // why the first was refused
-};
-
-Sample sample_of(const StudyConfig& config, const Task& task, const Admission& admit,
-                 std::int64_t count) {
-  Sample sample;
-  sample.drawn = count;
-  for (std::int64_t i = 0; i < count; ++i) {
-    Rng rng = Rng(config.seed).split(static_cast<std::uint64_t>(i));
-    const Genome genome = config.space.sample(rng);
-    auto candidate = config.candidate(genome, task);
-    if (candidate && config.trains())
-      candidate = with_training_memory(*std::move(candidate), config.constraints);
-    const auto refused = candidate ? admit(genome) : std::optional(candidate.error());
-    if (refused) {
-      if (sample.reason.empty()) sample.reason = refused->reason;
-      continue;
-    }
-    sample.params.push_back(candidate->cost.params);
-    sample.flops.push_back(candidate->cost.flops);
-    sample.memory.push_back(candidate->cost.memory.value_or(0));
-  }
-  return sample;
-}
 
 void put(Rows& record, const std::string& column, Cell value) {
   if (record.rows.empty()) record.rows.emplace_back();
@@ -99,7 +68,7 @@ Result<void> put_pictures(Rows& record, const DataConfig& data) {
 }
 
 Result<Rows> report_on(const StudyConfig& config, const Preflight& preflight,
-                       const Sample& sample) {
+                       const CandidateSample& sample) {
   Rows record;
   put(record, "study", config.study);
   put(record, "choices", static_cast<std::int64_t>(config.space.size()));
@@ -122,13 +91,15 @@ Result<Rows> report_on(const StudyConfig& config, const Preflight& preflight,
     put(record, "outputs", std::int64_t{config.network_task->classes});
   }
   put(record, "sampled", sample.drawn);
-  const auto refused = sample.drawn - static_cast<std::int64_t>(sample.params.size());
-  put(record, "refused", refused);
-  put(record, "refused_share", static_cast<double>(refused) / static_cast<double>(sample.drawn));
+  put(record, "refused", sample.refused());
+  put(record, "refused_share",
+      static_cast<double>(sample.refused()) / static_cast<double>(sample.drawn));
   put(record, "refused_because", sample.reason.empty() ? Cell() : Cell(sample.reason));
-  put_range(record, "params", sample.params);
-  put_range(record, "flops", sample.flops);
-  put_range(record, "memory_bytes", sample.memory);
+  if (config.trains() || config.network_task) {
+    put_range(record, "params", sample.params);
+    put_range(record, "flops", sample.flops);
+  }
+  if (config.trains()) put_range(record, "memory_bytes", sample.memory);
   return record;
 }
 
@@ -136,10 +107,9 @@ Result<int> validate(const Arguments& arguments) {
   DETOL_ASSIGN(const StudyConfig config, read_space(arguments));
   DETOL_ASSIGN(const auto count, arguments.number("sample", 1));
   DETOL_ASSIGN(const Preflight preflight, check_study(config));
-  constexpr std::int64_t kDefaultSample = 200;
-  DETOL_ASSIGN(const Admission admit, make_admission(config));
-  const Sample sample =
-      sample_of(config, preflight.data.task, admit, count ? *count : kDefaultSample);
+  const int ranks = std::max(1, config.resources.group_size);
+  DETOL_ASSIGN(const CandidateSample sample,
+               sample_candidates(config, preflight, ranks, count.value_or(kUsualSample)));
   DETOL_ASSIGN(const Rows report, report_on(config, preflight, sample));
   DETOL_TRY(print_data(render_record(report, arguments.globals)));
   return 0;

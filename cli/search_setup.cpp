@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "cli/candidate_sample.h"
 #include "cli/devices.h"
 #include "cli/final_choice.h"
 #include "cli/network_files.h"
@@ -114,17 +115,29 @@ std::string table_of(std::string_view title, std::span<const Row> rows) {
   return text;
 }
 
-Rows summary_of(const SearchSetup& setup) {
+Result<Rows> summary_of(const SearchSetup& setup) {
   const auto& [options, preflight] = setup;
   const StudyConfig& config = options.config;
-  return {
-      .columns = {"study", "algorithm", "pruner", "budget", "device", "workers", "storage",
-                  "choices", "space_size", "training_images", "validation_images"},
-      .rows = {{config.study, config.algorithm.name, config.pruner.name, to_text(preflight.budget),
-                device_name(options),
-                options.workers <= 0 ? std::string("auto") : std::to_string(options.workers),
-                options.storage.string(), static_cast<std::int64_t>(config.space.size()),
-                config.space.cardinality(), preflight.data.training, preflight.data.validation}}};
+  Rows rows{.columns = {"study", "algorithm", "pruner", "budget", "device", "workers", "storage",
+                        "choices", "space_size"},
+            .rows = {{config.study, config.algorithm.name, config.pruner.name,
+                      to_text(preflight.budget), device_name(options),
+                      options.workers <= 0 ? std::string("auto") : std::to_string(options.workers),
+                      options.storage.string(), static_cast<std::int64_t>(config.space.size()),
+                      config.space.cardinality()}}};
+  if (!config.trains()) return rows;
+  const int of_file = std::max(1, config.resources.group_size);
+  const int ranks = options.group_size > 0 ? options.group_size : of_file;
+  DETOL_ASSIGN(const CandidateSample sample,
+               sample_candidates(config, preflight, ranks, kUsualSample));
+  rows.columns.insert(rows.columns.end(), {"training_images", "validation_images", "group_size",
+                                           "refused_share", "refused_because"});
+  auto& row = rows.rows.front();
+  row.insert(row.end(), {preflight.data.training, preflight.data.validation});
+  row.emplace_back(std::int64_t{ranks});
+  row.emplace_back(static_cast<double>(sample.refused()) / static_cast<double>(sample.drawn));
+  row.push_back(sample.reason.empty() ? Cell() : Cell(sample.reason));
+  return rows;
 }
 
 // Checks what a run would find of the study in the knowledge base, which is only read.
@@ -188,7 +201,8 @@ Result<int> run_set_up(const SearchSetup& setup, const Arguments& arguments) {
                       [&](const std::string& study) { end_search(setup.options, study); });
   }
   DETOL_TRY(check_existing(setup.options));
-  DETOL_TRY(print_data(render_record(summary_of(setup), arguments.globals)));
+  DETOL_ASSIGN(const Rows summary, summary_of(setup));
+  DETOL_TRY(print_data(render_record(summary, arguments.globals)));
   return 0;
 }
 

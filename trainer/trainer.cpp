@@ -14,6 +14,7 @@
 #include "core/log.h"
 #include "trainer/agreement.h"
 #include "trainer/backends/backend.h"
+#include "trainer/data/batch_sharing.h"
 #include "trainer/data/dataset.h"
 #include "trainer/data/formats/formats.h"
 #include "trainer/data/preprocessing.h"
@@ -97,12 +98,9 @@ class Trainer final : public Evaluator {
     DETOL_TRY(check_task(job.candidate.network));
     if (!data_->teacher.empty() && loss_called(recipe.loss) == LossKind::kCrossEntropy)
       recipe.loss = kSoftTargetLoss;
+    std::string why_not = why_not_shared(data_->info, recipe.batch_size, group_.size());
+    if (!why_not.empty()) return failed(Cause::kInvalid, std::move(why_not));
     recipe.batch_size = std::min(recipe.batch_size, data_->info.training);
-    if (recipe.batch_size < group_.size()) {
-      return failed(Cause::kInvalid,
-                    fmt::format("a batch of {} cannot be shared by the {} ranks of a group",
-                                recipe.batch_size, group_.size()));
-    }
     return std::nullopt;
   }
 

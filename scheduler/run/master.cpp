@@ -329,8 +329,8 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
          if (auto refused = admit(genome)) return tl::unexpected(*std::move(refused));
          return config.candidate(genome, parts.data.task);
        },
-       .refuse = refuse_beyond_constraints(config),
-       .foreseen_bytes = foreseen_bytes_of(config),
+       .refuse = refuse_untrainable(config, parts.data, ranks_of(options)),
+       .foreseen_bytes = foreseen_bytes_of(config, ranks_of(options)),
        .ledger = *run.ledger,
        .study = run.record.id,
        .searcher = *parts.searcher,
@@ -343,7 +343,7 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
        .folder = artefacts,
        .initial = parts.initial,
        .identify = identify,
-       .cost_metrics = cost_metrics_of(config),
+       .cost_metrics = cost_metrics_of(config, ranks_of(options)),
        .epoch_work = [&](const Candidate& candidate) { return epoch_work(candidate, parts.data); },
        .network_fact = [&](const Candidate& candidate) { return networks.describe(candidate); },
        .recall = recall_from(run, options, artefacts),

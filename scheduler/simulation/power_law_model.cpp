@@ -38,11 +38,12 @@ class PowerLawModel final : public TrainingModel {
     const auto candidate = context_.decode(*genome);
     const int recipe_epochs = candidate ? candidate->recipe.epochs : context_.config.max_epochs;
     const double work = candidate ? context_.epoch_work(*candidate) : 0;
+    const std::int64_t batch = candidate ? candidate->recipe.batch_size : 0;
     return make_training(
         PowerLawTraining{.train = train,
                          .early_reports = context_.config.early_reports,
                          .epochs = recipe_epochs,
-                         .epoch_s = context_.pace.epoch_s(*genome, recipe_epochs, work),
+                         .epoch_s = context_.pace.epoch_s(*genome, recipe_epochs, work, batch),
                          .epoch_work = work,
                          .metrics = curves_of(*genome),
                          .noise = Rng(train.seed)});

@@ -179,7 +179,8 @@ class RecordedModel final : public TrainingModel {
         known_, {}, [&](const Known& one) { return distance(*genome, one.genome); });
     const auto candidate = context_.decode(*genome);
     const int epochs = candidate ? candidate->recipe.epochs : context_.config.max_epochs;
-    RecordedTraining::Scale scale{.seconds = 1 / context_.pace.group_speed(),
+    const std::int64_t batch = candidate ? candidate->recipe.batch_size : 0;
+    RecordedTraining::Scale scale{.seconds = 1 / context_.pace.group_speed(batch),
                                   .start_s = curves_.start_s};
     scale.epoch_work = candidate ? context_.epoch_work(*candidate) : 0;
     if (scale.epoch_work > 0 && known.epoch_work > 0)

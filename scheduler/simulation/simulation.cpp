@@ -205,6 +205,7 @@ void add_costs(const Master& master, double began_s, SimulationReport& report) {
 Result<SimulationReport> simulate(const SimulationSettings& given) {
   SimulationSettings settings = given;
   DETOL_ASSIGN(settings.config, for_new_study(given.config));
+  settings.pace.ranks = settings.group_size;
   if (settings.budget.is_unlimited() && !settings.budget.trials)
     return fail(ErrorCode::kInput,
                 "a simulation ends with its budget, and there is none; give one with --budget");
@@ -238,6 +239,7 @@ Result<SimulationReport> simulate(const SimulationSettings& given) {
   Driver driver(
       {.config = config,
        .decode = candidates.decode,
+       .refuse = refuse_untrainable(config, settings.data, settings.group_size),
        .ledger = ledger,
        .study = study,
        .searcher = searcher,
@@ -247,13 +249,16 @@ Result<SimulationReport> simulate(const SimulationSettings& given) {
        .observers = {&watcher},
        .budget = settings.budget,
        .initial = std::move(initial),
-       .cost_metrics = cost_metrics_of(config),
+       .cost_metrics = cost_metrics_of(config, settings.group_size),
        .epoch_work = candidates.epoch_work,
        .asks = {
            .asks = Asks::kVirtual, .fallback = fallback.get(), .seconds = [&](std::int64_t told) {
              return ask_times.seconds(static_cast<double>(told));
            }}});
-  DETOL_ASSIGN(report.ended, driver.run());
+  const Result<std::string> ended = driver.run();
+  report.has_failed = !ended && ended.error().code == ErrorCode::kFailures;
+  if (!ended && !report.has_failed) return tl::unexpected(ended.error());
+  report.ended = ended ? *ended : ended.error().message;
   add_counts(driver.state(), workers, clock, report);
   add_costs({pool, ledger, searcher}, began_s, report);
   return report;

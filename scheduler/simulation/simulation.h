@@ -49,8 +49,9 @@ struct Improvement {
 inline constexpr int kFreshBehind = 64;  // outcomes told since a proposal was made
 
 struct SimulationReport {
-  std::string ended;  // why: a sentence
-  double wall_s = 0;  // virtual
+  std::string ended;        // why: a sentence
+  bool has_failed = false;  // too many trials, or all of them: a search would end with kFailures
+  double wall_s = 0;        // virtual
   double device_s = 0;
   double busy_s = 0;  // device seconds of training
   double work = 0;
@@ -69,8 +70,8 @@ struct SimulationReport {
   double utilization() const { return device_s > 0 ? busy_s / device_s : 0; }
 };
 
-// Errors: kInput where no budget ends it, or the curves do not fit; kFailures; those of
-// Ledger::open and create_study.
+// Errors: kInput where no budget ends it, or the curves do not fit; those of Ledger::open and
+// create_study.
 Result<SimulationReport> simulate(const SimulationSettings& settings);
 
 }  // namespace detol::inline scheduler

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/e2e/program.h"
+#include "tests/e2e/tiny_study.h"
 #include "tests/support/idx_writer.h"
 #include "tests/support/temp_folder.h"
 
@@ -83,6 +84,30 @@ TEST_F(Simulate, SaysWhatIsWrongInOneLine) {
   refused({"--budget", "1h", "--trial-seconds", "9..1"}, 2, "30..300");
   refused({"--budget", "1h", "--fail", "-1"}, 2, "--fail");
   refused({"--budget", "1h", "--curves", "nobody"}, 4, "no study");
+}
+
+// Batches of 16 and 32 for 20 ranks: half of the candidates.
+TEST(SimulateNetworks, RefusesWhatARunWouldRefuseAndSoDoTheChecksBeforeIt) {
+  const TinyStudy study;
+  const char* why = "a batch of 16 cannot be shared by the 20 ranks of a group";
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"validate", "--space", "tiny.yaml", "--set",
+                                 "resources.group_size=20", "-f", "json"},
+        {"search", "--space", "tiny.yaml", "--group-size", "20", "--dry-run", "-f", "json"}}) {
+    const Ran ran = study.detol(words);
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    const Json row = Json::parse(ran.out);
+    EXPECT_NEAR(row["refused_share"].get<double>(), 0.5, 0.2) << row;
+    EXPECT_EQ(row["refused_because"], why);
+  }
+  const Ran ran =
+      study.detol({"simulate", "--space", "tiny.yaml", "--group-size", "64", "-f", "json"});
+  EXPECT_EQ(ran.code, 8) << ran.err;
+  const Json row = Json::parse(ran.out);
+  EXPECT_EQ(row["trained"], 0);
+  EXPECT_EQ(row["finished"], 0);
+  EXPECT_GT(row["failed"], 0);
+  EXPECT_NE(ran.err.find("cannot be shared by the 64 ranks"), std::string::npos) << ran.err;
 }
 
 }  // namespace

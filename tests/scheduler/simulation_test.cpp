@@ -104,6 +104,74 @@ TEST(Simulation, NeedsABudget) {
   EXPECT_EQ(simulate(settings).error().code, ErrorCode::kInput);
 }
 
+// A study that trains networks with batches of 2 to 64.
+SimulationSettings networks() {
+  SimulationSettings settings;
+  settings.config = load_study_config(
+                        "version: 1\nstudy: simulated\ndata: {format: idx, path: /d}\n"
+                        "architecture: {type: chain, stages: [{block: {op: conv}}]}\n"
+                        "parameters: {batch_size: {type: categorical, choices: [2, 64]}}\n"
+                        "training: {epochs: 2}\n"
+                        "objectives: [{metric: val_loss, direction: minimize}]\n"
+                        "search: {algorithm: random}\n",
+                        "test.yaml")
+                        .value();
+  settings.data = {.task = {.input = {1, 8, 8}, .classes = 2}, .training = 1000, .validation = 100};
+  settings.budget = parse_budget("4trials").value();
+  return settings;
+}
+
+// As a run does: refused before training, so that they count against no budget in trials.
+TEST(Simulation, TrainsNoBatchThatAGroupCannotShare) {
+  TempFolder folder;
+  SimulationSettings settings = networks();
+  settings.group_size = 4;
+  settings.ledger = folder.path() / "kept.db";
+  const auto report = simulate(settings).value();
+  EXPECT_FALSE(report.has_failed);
+  EXPECT_EQ(report.trained, 4);
+  EXPECT_EQ(report.finished, 4);
+  EXPECT_GT(report.failed, 0);
+  const auto reader = Reader::open(settings.ledger).value();
+  const auto events = reader->events(reader->study("simulated").value().id).value();
+  for (const Event& event : events) {
+    const auto* told = std::get_if<event::Told>(&event);
+    if (told == nullptr || told->state != TrialState::kFail) continue;
+    EXPECT_EQ(cause_of(told->outcome), Cause::kInvalid);
+    EXPECT_EQ(told->reason.detail, "a batch of 2 cannot be shared by the 4 ranks of a group");
+  }
+}
+
+TEST(Simulation, OfASpaceThatNoGroupCanTrainSaysSo) {
+  SimulationSettings settings = networks();
+  settings.group_size = 256;
+  const auto report = simulate(settings).value();
+  EXPECT_TRUE(report.has_failed);
+  EXPECT_EQ(report.trained, 0);
+  EXPECT_EQ(report.failed, report.asked);
+  EXPECT_NE(report.ended.find("cannot be shared by the 256 ranks"), std::string::npos)
+      << report.ended;
+}
+
+TEST(Simulation, RefusesWhatTheStudysMemoryForbids) {
+  SimulationSettings settings = networks();
+  settings.config.constraints.max_memory = 1000;
+  EXPECT_TRUE(simulate(settings).value().has_failed);
+}
+
+// The rank with the largest part of a batch decides.
+TEST(Pace, OfAGroupIsLimitedByTheBatch) {
+  const Space space = SpaceBuilder().add_float("x", 0, 1).build().value();
+  const Pace pace(space, 1, {.work_per_s = 10, .group_speed = 60, .ranks = 64});
+  EXPECT_EQ(pace.group_speed(0), 60);
+  EXPECT_EQ(pace.group_speed(128), 60);
+  EXPECT_EQ(pace.group_speed(100), 50);
+  EXPECT_EQ(pace.group_speed(65), 32.5);
+  const std::vector<std::pair<std::string, Value>> at = {{"x", 0.5}};
+  const Genome genome = space.genome(at).value();
+  EXPECT_EQ(pace.epoch_s(genome, 1, 1000, 100), 2);
+}
+
 TEST(Simulation, ReplaysTheCurvesOfAnEarlierStudy) {
   TempFolder folder;
   SimulationSettings settings = settings_of("random");
