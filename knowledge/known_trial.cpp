@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 
 #include "encodings/study/study_config.h"
@@ -40,6 +41,14 @@ bool can_answer(const event::Told& told) {
   return told.state == TrialState::kComplete && told.reason.cause == EndCause::kFullLength;
 }
 
+// Returns whether groups of other sizes than `ranks` have trained the trial.
+bool is_of_other_ranks(const std::vector<Event>& events, std::optional<int> ranks) {
+  return ranks && std::ranges::any_of(events, [&](const Event& event) {
+           const auto* started = std::get_if<event::Started>(&event);
+           return started != nullptr && started->group_size != *ranks;
+         });
+}
+
 // Returns the trial if its last event is an outcome that can answer.
 std::optional<KnownTrial> known_from(const Place& place, const std::vector<Event>& events) {
   const auto* told = events.empty() ? nullptr : std::get_if<event::Told>(&events.back());
@@ -57,10 +66,11 @@ std::optional<KnownTrial> known_from(const Place& place, const std::vector<Event
 }  // namespace
 
 Result<std::optional<KnownTrial>> find_known_trial(sqlite3* database, const std::string& identity,
-                                                   StudyId except) {
+                                                   StudyId except, std::optional<int> ranks) {
   DETOL_ASSIGN(const auto places, places_of(database, identity, except));
   for (const Place& place : places) {
     DETOL_ASSIGN(const auto events, read_trial(database, place.study, place.trial));
+    if (is_of_other_ranks(events, ranks)) continue;
     if (auto known = known_from(place, events)) return known;
   }
   return std::optional<KnownTrial>();

@@ -52,10 +52,10 @@ class SqliteLedger final : public Ledger {
         .run([&] { return locked(found.record.id); })
         .map([](const Study* study) { return study->record; });
   }
-  Result<std::optional<KnownTrial>> known_trial(const std::string& identity,
-                                                StudyId except) override {
+  Result<std::optional<KnownTrial>> known_trial(const std::string& identity, StudyId except,
+                                                std::optional<int> ranks) override {
     return writing_.pages().run(
-        [&] { return find_known_trial(writing_.database(), identity, except); });
+        [&] { return find_known_trial(writing_.database(), identity, except, ranks); });
   }
   Result<std::vector<StudyRecord>> studies() override {
     DETOL_ASSIGN(auto all, writing_.pages().run([&] { return read_studies(writing_.database()); }));

@@ -256,9 +256,10 @@ class Ledger {
   virtual Result<StudyRecord> study(const std::string& name) = 0;
 
   // Returns the oldest trial of another study with this event::Asked::identity that was trained to
-  // its full length, or diverged; nullopt if there is none. Errors (kStorage).
-  virtual Result<std::optional<KnownTrial>> known_trial(const std::string& identity,
-                                                        StudyId except) = 0;
+  // its full length, or diverged, by groups of `ranks`, where that is given; nullopt if there is
+  // none. Errors (kStorage).
+  virtual Result<std::optional<KnownTrial>> known_trial(const std::string& identity, StudyId except,
+                                                        std::optional<int> ranks) = 0;
 
   // Returns every study in the order of creation. Errors (kStorage).
   virtual Result<std::vector<StudyRecord>> studies() = 0;

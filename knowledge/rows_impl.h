@@ -95,7 +95,7 @@ Result<std::vector<Event>> read_trial(sqlite3* database, StudyId study, TrialId 
 
 // Implements Ledger::known_trial.
 Result<std::optional<KnownTrial>> find_known_trial(sqlite3* database, const std::string& identity,
-                                                   StudyId except);
+                                                   StudyId except, std::optional<int> ranks);
 
 // Implements Ledger::events.
 Result<std::vector<Event>> read_events(sqlite3* database, StudyId id);

@@ -84,7 +84,9 @@ struct DriverParts {
   std::function<std::optional<Fact>(const Candidate&)> network_fact = nullptr;
   // Returns a trial of another study that was trained in the same way, whose outcome the trial
   // takes; null: every study trains its own.
-  std::function<Result<std::optional<KnownTrial>>(const event::Asked& asked)> recall = nullptr;
+  std::function<Result<std::optional<KnownTrial>>(const event::Asked& asked,
+                                                  const Candidate& candidate)>
+      recall = nullptr;
   // Chooses the trial whose weights a candidate begins with, and keeps these weights for it;
   // nullopt: it begins with its own; null: all do. Called right before the candidate is recorded.
   std::function<std::optional<ParentWeights>(const Trial& trial, const Candidate& candidate,

@@ -294,7 +294,7 @@ Result<void> Driver::consider(const Proposal& proposal, std::vector<Slot>& slots
   }
   if (earlier == nullptr && parts_.config.repeats == 0 && parts_.recall && !parts_.inherit &&
       !asked.identity.empty()) {
-    DETOL_ASSIGN(const auto known, parts_.recall(asked));
+    DETOL_ASSIGN(const auto known, parts_.recall(asked, *candidate));
     if (known) {
       DETOL_TRY(record_asked());
       return take_over(trial.id, *known);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/hash.h"
 #include "encodings/study/training_settings.h"
 
@@ -23,6 +25,15 @@ std::uint64_t training_identity(const Candidate& candidate, std::uint64_t data_f
   return hash64(fmt::format("{} {} {} {}{}{}", kTrainerVersion, candidate.arch_hash,
                             data_fingerprint, backend, identity_text(candidate.recipe),
                             to_text(ranking)));
+}
+
+bool depends_on_ranks(const Candidate& candidate) {
+  const Recipe& recipe = candidate.recipe;
+  if (compression_of(recipe) != CompressionKind::kNone || recipe.staleness > 0) return true;
+  return !recipe.sync_batch_norm &&
+         std::ranges::any_of(candidate.network.nodes(), [](const Node& node) {
+           return node.layer.kind == LayerKind::kBatchNorm;
+         });
 }
 
 }  // namespace detol::inline trainer

@@ -234,12 +234,15 @@ Result<std::unique_ptr<Pool>> open_pool(const RunOptions& options,
 
 // Returns a function that finds trials of other studies, and shares their checkpoints; null if this
 // study takes nothing from others, or measures latency, which theirs is not of this device.
-std::function<Result<std::optional<KnownTrial>>(const event::Asked&)> recall_from(
+std::function<Result<std::optional<KnownTrial>>(const event::Asked&, const Candidate&)> recall_from(
     const Run& run, const RunOptions& options, const std::filesystem::path& artefacts) {
   if (!options.config.warm_start.is_auto || options.config.latency_batch > 0) return nullptr;
-  return [&run, &options,
-          artefacts](const event::Asked& asked) -> Result<std::optional<KnownTrial>> {
-    DETOL_ASSIGN(auto known, run.ledger->known_trial(asked.identity, run.record.id));
+  return [&run, &options, artefacts](
+             const event::Asked& asked,
+             const Candidate& candidate) -> Result<std::optional<KnownTrial>> {
+    const auto ranks =
+        depends_on_ranks(candidate) ? std::optional(ranks_of(options)) : std::nullopt;
+    DETOL_ASSIGN(auto known, run.ledger->known_trial(asked.identity, run.record.id, ranks));
     if (!known) return known;
     const auto from = artefact_folder(options.storage, known->study) / std::to_string(known->trial);
     const auto shared = share_checkpoints(from, artefacts / std::to_string(asked.trial));

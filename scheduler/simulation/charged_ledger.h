@@ -37,10 +37,10 @@ class ChargedLedger final : public Ledger {
   Result<StudyRecord> study(const std::string& name) override {
     return inner_ ? inner_->study(name) : StudyRecord{};
   }
-  Result<std::optional<KnownTrial>> known_trial(const std::string& identity,
-                                                StudyId except) override {
+  Result<std::optional<KnownTrial>> known_trial(const std::string& identity, StudyId except,
+                                                std::optional<int> ranks) override {
     if (!inner_) return std::nullopt;
-    return inner_->known_trial(identity, except);
+    return inner_->known_trial(identity, except, ranks);
   }
   Result<std::vector<StudyRecord>> studies() override {
     return inner_ ? inner_->studies() : std::vector<StudyRecord>{};

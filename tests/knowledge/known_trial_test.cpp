@@ -27,7 +27,9 @@ event::Asked asked_for(TrialId trial) {
 struct TwoStudies : OneStudy {
   StudyId other = must(ledger->create_study(study_named("other")));
 
-  std::optional<KnownTrial> known() { return must(ledger->known_trial(kIdentity, other)); }
+  std::optional<KnownTrial> known(std::optional<int> ranks = std::nullopt) {
+    return must(ledger->known_trial(kIdentity, other, ranks));
+  }
 };
 
 TEST(KnownTrial, IsTheOneThatWasTrainedToItsEndWithItsWholeCurve) {
@@ -47,10 +49,28 @@ TEST(KnownTrial, IsTheOneThatWasTrainedToItsEndWithItsWholeCurve) {
 TEST(KnownTrial, IsOfAnotherStudyAndOfThisIdentity) {
   TwoStudies two;
   two.append({asked_for(0), started(0, 1), reported(0, 1, 1, 0.1), complete(0, 0.1)});
-  EXPECT_FALSE(must(two.ledger->known_trial(kIdentity, two.study)));
-  EXPECT_FALSE(must(two.ledger->known_trial("00000000000000ac", two.other)));
+  EXPECT_FALSE(must(two.ledger->known_trial(kIdentity, two.study, std::nullopt)));
+  EXPECT_FALSE(must(two.ledger->known_trial("00000000000000ac", two.other, std::nullopt)));
   two.reopen();
   EXPECT_TRUE(two.known());
+}
+
+// Where the ranks of a group change the numbers, another number of them is another training.
+TEST(KnownTrial, IsOfAsManyRanksWhereTheseCount) {
+  TwoStudies two;
+  const auto by = [](TrialId trial, int attempt, int ranks) {
+    event::Started event = started(trial, attempt);
+    event.group_size = ranks;
+    return event;
+  };
+  two.append({asked_for(0), by(0, 1, 2), reported(0, 1, 1, 0.1), complete(0, 0.1), asked_for(1),
+              by(1, 1, 4), reported(1, 1, 1, 0.2), complete(1, 0.2), asked_for(2), by(2, 1, 8),
+              by(2, 2, 16), reported(2, 2, 1, 0.3), complete(2, 0.3)});
+  EXPECT_EQ(two.known()->trial, 0U);
+  EXPECT_EQ(two.known(2)->trial, 0U);
+  EXPECT_EQ(two.known(4)->trial, 1U);
+  EXPECT_FALSE(two.known(1));
+  EXPECT_FALSE(two.known(16)) << "an attempt of it was of eight";
 }
 
 TEST(KnownTrial, IsNoneThatDidNotEndByItself) {

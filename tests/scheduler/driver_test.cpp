@@ -123,7 +123,8 @@ TEST(Driver, StoresANetworkWithItsFirstTrialAlsoAfterAFullDisk) {
 // Trials below a half are known to another study, with two epochs and a loss of 0.25.
 void know_half(FakeStudy& study) {
   study.identify = [](const Candidate&) { return "00000000000000ab"; };
-  study.recall = [](const event::Asked& asked) -> Result<std::optional<KnownTrial>> {
+  study.recall = [](const event::Asked& asked,
+                    const Candidate&) -> Result<std::optional<KnownTrial>> {
     EXPECT_EQ(asked.identity, "00000000000000ab");
     if (std::get<double>(asked.params.front().second) >= 0.5) return std::nullopt;
     KnownTrial known{.study = "other", .trial = 17, .reports = {}, .told = {}};

@@ -35,7 +35,8 @@ class MemoryLedger final : public Ledger {
   Result<std::vector<event::Source::Trial>> outcomes(StudyId) override {
     return std::vector<event::Source::Trial>();
   }
-  Result<std::optional<KnownTrial>> known_trial(const std::string&, StudyId) override {
+  Result<std::optional<KnownTrial>> known_trial(const std::string&, StudyId,
+                                                std::optional<int>) override {
     return std::nullopt;
   }
   Result<void> record_facts(std::span<const Fact>) override { return {}; }
@@ -343,7 +344,7 @@ struct FakeStudy {
   std::vector<Genome> initial;
   std::function<std::string(const Candidate&)> identify;
   std::function<std::optional<Fact>(const Candidate&)> network_fact;
-  std::function<Result<std::optional<KnownTrial>>(const event::Asked&)> recall;
+  std::function<Result<std::optional<KnownTrial>>(const event::Asked&, const Candidate&)> recall;
   std::function<std::optional<ParentWeights>(const Trial&, const Candidate&, const StudyState&)>
       inherit;
   ForeseenBytes foreseen_bytes;

@@ -37,6 +37,26 @@ class InheritingTrials : public TrialRuns {
   }
 };
 
+TEST(DependsOnRanks, WhereGradientsAreChangedOrBatchNormSeesAPartOfABatch) {
+  const auto candidate = [](LayerKind kind, const Recipe& recipe) {
+    NetworkBuilder b({1, 8, 8});
+    const NodeId conv = b.add({.kind = LayerKind::kConv, .channels = 4}, {b.input()});
+    const NodeId pooled =
+        b.add({.kind = LayerKind::kGlobalAvgPool}, {b.add({.kind = kind}, {conv})});
+    Candidate made;
+    made.network = b.build(b.add({.kind = LayerKind::kDense, .channels = 2}, {pooled})).value();
+    made.recipe = recipe;
+    return made;
+  };
+  using enum LayerKind;
+  EXPECT_FALSE(depends_on_ranks(candidate(kLayerNorm, {})));
+  EXPECT_TRUE(depends_on_ranks(candidate(kBatchNorm, {})));
+  EXPECT_FALSE(depends_on_ranks(candidate(kBatchNorm, {.sync_batch_norm = true})));
+  EXPECT_TRUE(depends_on_ranks(candidate(kLayerNorm, {.compression = "fp16"})));
+  EXPECT_TRUE(depends_on_ranks(candidate(kLayerNorm, {.compression = "top_k"})));
+  EXPECT_TRUE(depends_on_ranks(candidate(kLayerNorm, {.staleness = 1})));
+}
+
 TEST_P(InheritingTrials, BeginWhereTheirParentEnded) {
   Job child = heir("child"), own = job(easy_recipe(), "own");
   child.candidate.recipe.lr = own.candidate.recipe.lr = 1e-12;  // they stay where they begin
