@@ -17,7 +17,7 @@ inline constexpr int kExitStudy = 4;           // the study is missing, or exist
 inline constexpr int kExitStorage = 5;         // unwritable, corrupt, locked or newer storage
 inline constexpr int kExitEmpty = 6;           // nothing to show
 inline constexpr int kExitExport = 7;          // an export or its verification failed
-inline constexpr int kExitFailures = 8;        // too many failures to continue
+inline constexpr int kExitFailures = 8;        // too many failures to continue, or nothing but failures
 inline constexpr int kExitIncomplete = 69;     // this machine lacks what a search needs
 inline constexpr int kExitResumable = 75;      // stopped on request; `detol resume` continues
 inline constexpr int kExitSecondSignal = 130;  // stopped at once
@@ -36,7 +36,7 @@ inline constexpr std::array kExitCodes = {
     ExitCodeRow{kExitStorage, "the knowledge base is unwritable, corrupt, locked or newer"},
     ExitCodeRow{kExitEmpty, "there is nothing to show"},
     ExitCodeRow{kExitExport, "an export or its verification failed"},
-    ExitCodeRow{kExitFailures, "too many failures to continue"},
+    ExitCodeRow{kExitFailures, "too many failures: the first ten trials, or all"},
     ExitCodeRow{kExitIncomplete, "this machine lacks what detol needs"},
     ExitCodeRow{kExitResumable, "stopped on request; detol resume continues"},
     ExitCodeRow{kExitSecondSignal, "stopped at once, by a second signal"},

@@ -115,7 +115,7 @@ class Driver {
   Result<void> replay(std::span<const Event> events);
 
   // Runs the study to its end. Returns a sentence that says why it ended. Errors: kInterrupted
-  // (stopped on request, resumable), kFailures, kStorage.
+  // (stopped on request, resumable), kFailures (too many trials failed, or all), kStorage.
   Result<std::string> run();
 
   // The same in steps, for a caller that decides itself when the run ends: begin(), turn() again
@@ -228,7 +228,8 @@ class Driver {
   Result<void> raise_budget(const RunRequest& request);
   Result<void> continue_what_the_budget_ended();
   bool have_all_failed() const;
-  std::string failures(const std::string& which) const;
+  std::string failures() const;
+  std::string answers_of_others() const;
   void look_for_an_end();
 
   Result<void> tell(TrialId trial, EndReason reason, double unreported_s = 0);

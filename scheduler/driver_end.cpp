@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "scheduler/driver.h"
 
 namespace detol::inline scheduler {
@@ -13,34 +15,53 @@ constexpr int kUntrainedInRow = 1000;  // trials refused or already known, which
 
 }  // namespace
 
-// Returns whether trials have started, and not one has a value.
+// Returns whether trials have failed, and not one has a value or was cut short before it had one.
 bool Driver::have_all_failed() const {
-  return state_.succeeded() == 0 && state_.best() == nullptr && state_.failed_after_start() > 0;
+  return state_.succeeded() == 0 && state_.best() == nullptr &&
+         !state_.in_state(TrialState::kFail).empty();
 }
 
-// Says why the last of them failed, and what can be done.
-std::string Driver::failures(const std::string& which) const {
-  const TrialId last = state_.in_state(TrialState::kFail).back();
-  return fmt::format(
-      "{} all failed, trial {} as {}; `detol trials {} --state FAIL` shows why; `detol resume {} "
-      "--retry-failed` tries again",
-      which, last, to_text(state_.find(last)->reason), parts_.config.study, parts_.config.study);
+// Says that all trials failed, why the last of them did, and what can be done.
+std::string Driver::failures() const {
+  const std::vector<TrialId> failed = state_.in_state(TrialState::kFail);
+  const TrialRecord& last = *state_.find(failed.back());
+  const std::string which =
+      failed.size() == 1
+          ? fmt::format("the only trial, {}, failed", failed.back())
+          : fmt::format("{} trials all failed, trial {}", failed.size(), failed.back());
+  std::string text = fmt::format("{} as {}; `detol trials {} --state FAIL` shows why", which,
+                                 to_text(last.reason), parts_.config.study);
+  if (may_differ_when_retried(last))
+    text += fmt::format("; `detol resume {} --retry-failed` tries again", parts_.config.study);
+  return text;
+}
+
+// Says which other studies answered trials; empty if none did.
+std::string Driver::answers_of_others() const {
+  std::map<std::string, int> trials;
+  for (const TrialRecord& trial : state_.trials()) {
+    const EndReason& reason = trial.reason;
+    if (reason.cause == EndCause::kSameTrial && !reason.detail.empty()) ++trials[reason.detail];
+  }
+  std::string text;
+  for (const auto& [study, count] : trials)
+    text += fmt::format("{} {} ({} trial{})", text.empty() ? "; answered from study" : ",", study,
+                        count, count == 1 ? "" : "s");
+  return text;
 }
 
 // Decides, once, that no more trials are placed.
 void Driver::look_for_an_end() {
   if (closing_) return;
   if (have_all_failed() && state_.failed_after_start() >= kFirstFailures) {
-    closing_ = {ErrorCode::kFailures,
-                failures(fmt::format("the first {} trials", state_.failed_after_start())),
-                EndCause::kFailures};
+    closing_ = {ErrorCode::kFailures, "the first " + failures(), EndCause::kFailures};
   } else if (state_.untrained_in_row() >= kUntrainedInRow) {
     closing_ = {std::nullopt,
                 fmt::format("{} proposals in a row were refused or already known: nothing else "
-                            "seems to be left in the space",
-                            kUntrainedInRow),
+                            "seems to be left in the space{}",
+                            kUntrainedInRow, answers_of_others()),
                 std::nullopt};
-    if (state_.spent().trials == 0) {
+    if (state_.spent().trials == 0 && state_.best() == nullptr) {
       closing_->error = ErrorCode::kFailures;
       const std::vector<TrialId> refused = state_.in_state(TrialState::kFail);
       if (!refused.empty())
@@ -52,10 +73,11 @@ void Driver::look_for_an_end() {
                 EndCause::kTarget};
   } else if (is_space_known() && state_.running() == 0 && is_nothing_waiting()) {
     closing_ = {std::nullopt,
-                fmt::format("nothing is left to try: all candidates of the space ({}) are known",
-                            candidates_),
+                fmt::format("nothing is left to try: all candidates of the space ({}) are known{}",
+                            candidates_, answers_of_others()),
                 std::nullopt};
-    if (state_.spent().trials == 0) closing_->error = ErrorCode::kFailures;
+    if (state_.spent().trials == 0 && state_.best() == nullptr)
+      closing_->error = ErrorCode::kFailures;
   } else if (consumption_.used(spent()) >= 1) {
     close_for_budget();
   }
@@ -94,9 +116,9 @@ Result<std::string> Driver::finish() {
     return fail(ErrorCode::kStorage,
                 "the disk is full; what was not acknowledged is trained again");
   if (failed) return fail(*closing_->error, closing_->sentence);
-  if (!have_all_failed()) return why_none();
-  return fmt::format("{}; {}", why_none(),
-                     failures(fmt::format("{} trials", state_.failed_after_start())));
+  if (have_all_failed())
+    return fail(ErrorCode::kFailures, fmt::format("{}; {}", why_none(), failures()));
+  return why_none();
 }
 
 }  // namespace detol::inline scheduler

@@ -255,7 +255,7 @@ TEST_F(Device, ATrialOfALostDeviceGoesOnInAnotherProcess) {
 TEST_F(Device, ATrialThatLosesItsDeviceEveryTimeFailsAlone) {
   const Ran ran =
       detol(search_words({"-j", "1", "--budget", "1trials"}), {"DETOL_FAKE_GPU_BREAKS=1"});
-  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.code, 8) << ran.err;
   EXPECT_NE(query("SELECT state, failure, reason FROM v_trials").find("FAIL,crashed"),
             std::string::npos);
   EXPECT_NE(query("SELECT reason FROM v_trials").find("cuda: the device is lost"),
