@@ -83,6 +83,7 @@ void list_fields(Io& io, event::AlgorithmChosen& e) {
 template <typename Io>
 void list_fields(Io& io, event::Source& e) {
   io("study", e.study), io("config", e.config), io("trials", e.trials);
+  io.unless_default("same_data", e.has_same_data);
 }
 template <typename Io>
 void list_fields(Io& io, event::Source::Trial& t) {

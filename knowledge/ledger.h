@@ -150,6 +150,7 @@ struct Source {
   std::string study;
   std::string config;  // its space file
   std::vector<Trial> trials;
+  bool has_same_data = false;  // so that its values are of the same measure
 };
 
 // Accounted: the time spent, cumulative over the study; replaces the last one.

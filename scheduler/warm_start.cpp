@@ -130,7 +130,8 @@ Result<std::vector<event::Source>> choose_sources(Ledger& ledger, const StudyRec
     trials = informative(std::move(trials), study.objectives.front().direction);
     if (trials.empty()) continue;
     log_info("starts from {} trials of study '{}' (search.warm_start)", trials.size(), record.name);
-    sources.push_back({record.name, record.config, std::move(trials)});
+    sources.push_back({record.name, record.config, std::move(trials),
+                       record.data_fingerprint == study.data_fingerprint});
   }
   return sources;
 }
@@ -141,7 +142,10 @@ Result<std::vector<Source>> sources_of(std::span<const Event> events) {
     const auto* stored = std::get_if<event::Source>(&event);
     if (stored == nullptr) continue;
     DETOL_ASSIGN(const StudyConfig config, load_study_config(stored->config, stored->study));
-    Source source{.name = stored->study, .space = config.space, .history = {}};
+    Source source{.name = stored->study,
+                  .space = config.space,
+                  .history = {},
+                  .has_same_data = stored->has_same_data};
     for (const SourceTrial& trial : stored->trials) {
       DETOL_ASSIGN(Genome genome, config.space.genome(trial.params));
       source.history.emplace_back(

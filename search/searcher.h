@@ -113,6 +113,7 @@ struct Source {
   std::string name;
   Space space;                                      // of the history's genomes
   std::vector<std::pair<Genome, Outcome>> history;  // in any order
+  bool has_same_data = false;                       // as the search: their values compare
 };
 
 struct SearcherSettings {

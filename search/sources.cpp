@@ -75,7 +75,8 @@ std::vector<MappedSource> mapped_sources(const Space& space, const SearcherSetti
   for (const Source& source : settings.sources) {
     const SourceMapper mapper(space, source);
     if (!mapper.is_usable()) continue;
-    MappedSource mapped{.shared = mapper.shared(), .trials = {}};
+    MappedSource mapped{
+        .shared = mapper.shared(), .trials = {}, .has_same_data = source.has_same_data};
     for (std::size_t i = 0; i < source.history.size(); ++i) {
       const auto& [genome, outcome] = source.history[i];
       Losses losses = losses_of(outcome, settings.objectives);

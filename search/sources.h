@@ -30,6 +30,7 @@ struct SourceTrial {
 struct MappedSource {
   std::vector<bool> shared;         // by domain of the new space
   std::vector<SourceTrial> trials;  // the best by the first objective first
+  bool has_same_data = false;       // as the search
 };
 
 // Returns the sources that can be used, in their order. O(n d) for n trials of d choices.

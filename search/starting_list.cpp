@@ -53,6 +53,18 @@ double gain_of(const std::vector<double>& ranks, const std::vector<double>& best
   return gain / static_cast<double>(best.size());
 }
 
+// Returns the source of the search's own data whose best trial is the best of all of them; its
+// number is that of the sources if there is none.
+std::size_t best_of_same_data(std::span<const MappedSource> sources) {
+  std::size_t best = sources.size();
+  for (std::size_t s = 0; s < sources.size(); ++s) {
+    if (!sources[s].has_same_data) continue;
+    const auto loss_of = [&](std::size_t i) { return sources[i].trials.front().losses.front(); };
+    if (best == sources.size() || loss_of(s) < loss_of(best)) best = s;
+  }
+  return best;
+}
+
 class WithStartingList final : public Searcher {
  public:
   WithStartingList(std::unique_ptr<Searcher> searcher, Space space, Direction direction,
@@ -145,7 +157,9 @@ std::vector<Genome> starting_list(const Space& space, std::span<const MappedSour
   const Ranks ranks_of(space, sources, seed);
   std::vector<const Genome*> candidates;
   std::vector<std::vector<double>> ranks;
+  std::vector<std::size_t> first_of;  // of each source's candidates
   for (const MappedSource& source : sources) {
+    first_of.push_back(candidates.size());
     const std::size_t count = std::min(source.trials.size(), kBestOfSource);
     for (const SourceTrial& trial : std::span(source.trials).first(count)) {
       candidates.push_back(&trial.genome);
@@ -154,12 +168,16 @@ std::vector<Genome> starting_list(const Space& space, std::span<const MappedSour
   }
   std::vector<Genome> list;
   std::vector<double> best(sources.size(), 0);
+  const auto add = [&](std::size_t i) {
+    list.push_back(*candidates[i]);
+    for (std::size_t s = 0; s < best.size(); ++s) best[s] = std::max(best[s], ranks[i][s]);
+  };
+  if (const std::size_t own = best_of_same_data(sources); own < sources.size()) add(first_of[own]);
   while (list.size() < kMostListed) {
     const auto next = std::ranges::max_element(
         ranks, {}, [&](const std::vector<double>& each) { return gain_of(each, best); });
     if (gain_of(*next, best) < kLeastGain) break;
-    list.push_back(*candidates[static_cast<std::size_t>(next - ranks.begin())]);
-    for (std::size_t s = 0; s < best.size(); ++s) best[s] = std::max(best[s], (*next)[s]);
+    add(static_cast<std::size_t>(next - ranks.begin()));
   }
   return list;
 }

@@ -6,9 +6,9 @@
 //
 // Each next trial is the one, among the best of every source, that raises the mean over the sources
 // of the best rank so far most; a rank is the share of the source's trials that its model predicts
-// to be worse. The list ends where no trial raises it by kLeastGain.
-// Of a single source it is the best trial alone: the searcher's model knows what is worth trying
-// next.
+// to be worse. The list ends where no trial raises it by kLeastGain. It begins with the best trial
+// of all sources of the search's own data: what was measured there needs no model. Of a single
+// source it is the best trial alone: the searcher's model knows what is worth trying next.
 //
 //   ranks of a in two sources 1 and 0.5, of b 0.4 and 0.9, of c 0.9 and 0.8: first c (mean 0.85),
 //   then a (0.9, b would give 0.9, too), then b (0.95)

@@ -1,9 +1,9 @@
-#include "knowledge/check.h"
 #include "knowledge/ledger.h"
 
 #include <cmath>
 #include <fstream>
 
+#include "knowledge/check.h"
 #include "tests/knowledge/support.h"
 
 namespace detol {
@@ -46,7 +46,8 @@ std::vector<Event> one_of_each() {
       event::Source{"earlier",
                     "version: 1\n",
                     {{{{"lr", 0.1}, {"op", std::string("conv")}}, {0.5}, 9, 1e9},
-                     {{{"lr", kInfinity}}, {kNaN}, 1, 2}}},
+                     {{{"lr", kInfinity}}, {kNaN}, 1, 2}},
+                    true},
       failed(2, Cause::kTooLarge),
       event::Model{.model = 1,
                    .trial = 0,

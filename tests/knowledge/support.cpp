@@ -61,7 +61,8 @@ struct Describe {
       trials +=
           fmt::format(" [{}] {} {};", fmt::join(trial.values, ","), trial.fidelity, trial.work);
     }
-    return fmt::format("source {} '{}'{}", e.study, e.config, trials);
+    return fmt::format("source {} '{}'{}{}", e.study, e.config, trials,
+                       e.has_same_data ? " same data" : "");
   }
   std::string operator()(const event::Model& e) const {
     std::string metrics;

@@ -194,6 +194,29 @@ TEST(StartingList, IsNotTheTopOfOneSource) {
   EXPECT_EQ(twice.size(), 1u);
 }
 
+// Three trials of one source, and three of another on other data, whose values are far better but
+// of another measure.
+TEST(StartingList, BeginsWithTheBestThatWasMeasuredOnTheSameData) {
+  const auto source_of = [](bool has_same_data, const std::vector<std::array<double, 3>>& points) {
+    Source source{.name = "one", .space = plane(), .history = {}, .has_same_data = has_same_data};
+    for (const auto& [x, y, loss] : points) {
+      const std::vector<std::pair<std::string, Value>> at = {{"x", x}, {"y", y}};
+      source.history.emplace_back(source.space.genome(at).value(), Measured{.values = {loss}});
+    }
+    return source;
+  };
+  const std::vector<Source> sources = {
+      source_of(true, {{0.2, 0.3, 2.05}, {0.7, 0.1, 2.4}, {0.9, 0.9, 2.7}}),
+      source_of(false, {{0.4, 0.4, 0.1}, {0.6, 0.2, 0.3}, {0.1, 0.1, 0.5}}),
+      source_of(true, {{0.8, 0.6, 2.6}, {0.3, 0.8, 1.93}, {0.5, 0.5, 2.2}})};
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    const auto list = starting_list(plane(), mapped_sources(plane(), settings_with(sources)), seed);
+    ASSERT_FALSE(list.empty());
+    EXPECT_EQ(list.front().number("x"), 0.3) << seed;
+    EXPECT_EQ(list.front().number("y"), 0.8) << seed;
+  }
+}
+
 TEST(StartingList, IsProposedInTurnWithTheSearchersOwnTrials) {
   const auto settings = settings_with({bowl_source(0.1, 0.1), bowl_source(0.9, 0.9)});
   const Space space = plane();
