@@ -34,7 +34,8 @@ SELECT count(*) FILTER (WHERE epochs > 0), count(*) FILTER (WHERE state = 'RUNNI
   count(*) FILTER (WHERE state = 'WAITING'), count(*) FILTER (WHERE state = 'COMPLETE'),
   count(*) FILTER (WHERE state = 'PRUNED'), count(*) FILTER (WHERE state = 'FAIL'),
   total(device_seconds), count(*) FILTER (WHERE algorithm = 'fallback'),
-  count(*) FILTER (WHERE started_at IS NOT NULL)
+  count(*) FILTER (WHERE started_at IS NOT NULL),
+  count(*) FILTER (WHERE state = 'WAITING' AND started_at IS NULL)
 FROM v_trials WHERE study = ?1)sql";
 
 Cell share_used(const std::string& text, const Spent& spent) {
@@ -48,12 +49,17 @@ Cell utilisation(double training_s, double device_s) {
   return fmt::format("{:.0f} %", 100 * std::min(1.0, training_s / device_s));
 }
 
-std::string situation_of(const StudyRecord& study, const std::optional<Writer>& runner) {
+// Describes the state: the row of a study whose processes were killed still says RUNNING.
+// `untried`: its proposals that never started.
+std::string situation_of(const StudyRecord& study, const std::optional<Writer>& runner,
+                         double untried) {
+  const std::string left =
+      untried > 0 ? fmt::format(", {:.0f} proposals not tried", untried) : std::string();
   const auto config = load_study_config(study.config, study.name);
   const bool is_asked = config && config->external;
   const std::string resume = fmt::format("detol {} {}", is_asked ? "ask" : "resume", study.name);
   if (study.state == StudyPhase::kDone)
-    return fmt::format("done; extend with `{} --budget +...`", resume);
+    return fmt::format("done{}; extend with `{} --budget +...`", left, resume);
   if (study.state == StudyPhase::kStopped)
     return fmt::format("stopped; {} with `{}`", is_asked ? "ask again" : "resume", resume);
   if (runner) return "run by " + to_text(*runner);
@@ -76,13 +82,52 @@ Cell workers_of(std::span<const Event> events) {
   return names.empty() ? Cell() : Cell(fmt::format("{}", fmt::join(names, " ")));
 }
 
+Cell to_cell(const ChosenTrial& chosen) {
+  return fmt::format("{} ({})", chosen.trial, chosen.by);
+}
+
+// Inserts the column `chosen` after `best_trial`: "2 (cross-validation)" where more than its value
+// decides which trial is the best.
+void insert_chosen(Rows& rows, std::vector<Cell> chosen) {
+  const auto at = std::ranges::find(rows.columns, "best_trial") - rows.columns.begin() + 1;
+  rows.columns.insert(rows.columns.begin() + at, "chosen");
+  for (std::size_t i = 0; i < rows.rows.size(); ++i)
+    rows.rows[i].insert(rows.rows[i].begin() + at, std::move(chosen[i]));
+}
+
+// Adds what the best trials of studies were chosen by. Most have no choice, and are not looked at.
+Result<void> add_chosen(const std::string& storage, Reader& reader, Rows& rows) {
+  DETOL_ASSIGN(const auto records, reader.studies());
+  DETOL_ASSIGN(const Rows choices, reader.select("SELECT DISTINCT study FROM v_models WHERE kind = "
+                                                 "'cross_validated'"));
+  std::vector<Cell> chosen;
+  for (const auto& row : rows.rows) {
+    const auto record =
+        std::ranges::find(records, std::get<std::string>(row.front()), &StudyRecord::name);
+    const bool has_folds = std::ranges::any_of(
+        choices.rows, [&](const auto& choice) { return choice.front() == row.front(); });
+    const bool may_repeat =
+        record != records.end() && record->config.find("repeats") != std::string::npos;
+    chosen.emplace_back();
+    if (!has_folds && !may_repeat) continue;
+    DETOL_ASSIGN(const OpenStudy study, open_study(storage, std::get<std::string>(row.front())));
+    DETOL_ASSIGN(const auto one, chosen_trial(study));
+    if (one) chosen.back() = to_cell(*one);
+  }
+  insert_chosen(rows, std::move(chosen));
+  return {};
+}
+
 // Returns the study's row with its trials counted by state.
-Result<Rows> status_of(Reader& reader, const std::string& storage, const StudyRecord& record) {
-  const std::string& study = record.name;
-  DETOL_ASSIGN(Rows rows, reader.select(studies_sql(true), {study}));
-  DETOL_ASSIGN(Rows counts, reader.select(std::string(kCounts), {study}));
+Result<Rows> status_of(const OpenStudy& study, const std::string& storage) {
+  Reader& reader = *study.reader;
+  const StudyRecord& record = study.record;
+  DETOL_ASSIGN(Rows rows, reader.select(studies_sql(true), {record.name}));
+  DETOL_ASSIGN(Rows counts, reader.select(std::string(kCounts), {record.name}));
   auto& row = rows.rows.front();
   auto& count = counts.rows.front();
+  const double untried = cell_number(count.back(), 0);
+  count.pop_back();
   const double begun = cell_number(count.back(), 0);
   count.pop_back();
   const Spent spent{.wall_s = cell_number(row[7], 0),
@@ -106,7 +151,9 @@ Result<Rows> status_of(Reader& reader, const std::string& storage, const StudyRe
   row.push_back(used);
   DETOL_ASSIGN(const auto runner, runner_of(storage, record));
   row[1] = std::string(shown_state(record.state, runner.has_value()));
-  row.emplace_back(situation_of(record, runner));
+  row.emplace_back(situation_of(record, runner, untried));
+  DETOL_ASSIGN(const auto chosen, chosen_trial(study));
+  insert_chosen(rows, {chosen ? to_cell(*chosen) : Cell()});
   return rows;
 }
 
@@ -122,7 +169,7 @@ Result<int> run_status(const Arguments& arguments) {
     reader.reset();  // so that the watch can open the file
     return watch_study(record, arguments);
   }
-  DETOL_ASSIGN(Rows rows, status_of(*reader, arguments.globals.storage, record));
+  DETOL_ASSIGN(Rows rows, status_of(study, arguments.globals.storage));
   DETOL_ASSIGN(const auto facts, reader->facts(kLabelFact));
   add_label_columns({own_labels(record, facts)}, arguments.globals.format, rows);
   DETOL_TRY(print_data(render_record(rows, arguments.globals)));
@@ -168,6 +215,7 @@ Result<int> run_studies(const Arguments& arguments) {
   DETOL_ASSIGN(Rows rows, reader->select(studies_sql(false)));
   if (rows.rows.empty())
     return fail(ErrorCode::kEmpty, "there is no study yet (detol search --help)");
+  DETOL_TRY(add_chosen(arguments.globals.storage, *reader, rows));
   const std::string tag = arguments.text("tag");
   DETOL_ASSIGN(const auto records, reader->studies());
   DETOL_TRY(label_studies(*reader, records, tag, arguments.globals.format, rows));

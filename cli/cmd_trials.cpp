@@ -24,6 +24,19 @@ Result<std::vector<TrialId>> tagged(const OpenStudy& study, const std::string& t
   return trials;
 }
 
+// Adds the column `chosen`, which says of the best trial what it was chosen by; none where values
+// decide.
+Result<void> mark_chosen(const OpenStudy& study, Rows& rows) {
+  DETOL_ASSIGN(const auto chosen, chosen_trial(study));
+  if (!chosen) return {};
+  rows.columns.emplace_back("chosen");
+  for (std::size_t i = 0; i < rows.rows.size(); ++i) {
+    const bool is_it = trial_of(rows, i) == chosen->trial;
+    rows.rows[i].push_back(is_it ? Cell(chosen->by) : Cell());
+  }
+  return {};
+}
+
 Result<int> list_trials(const Arguments& arguments) {
   DETOL_ASSIGN(const OpenStudy study,
                open_study(arguments.globals.storage, arguments.text("STUDY")));
@@ -38,10 +51,13 @@ Result<int> list_trials(const Arguments& arguments) {
   DETOL_ASSIGN(Rows rows, trial_rows(study, filter));
   if (rows.rows.empty())
     return fail(ErrorCode::kEmpty, fmt::format("study {} has no such trial", study.record.name));
+  DETOL_TRY(mark_chosen(study, rows));
   const Format format = arguments.globals.format;
   if (format != Format::kTable) DETOL_TRY(add_architecture(study, rows));
   std::vector<std::string> columns = kTableColumns;
   if (filter.state == to_text(TrialState::kFail)) columns.emplace_back("reason");
+  if (std::ranges::find(rows.columns, "chosen") != rows.columns.end())
+    columns.emplace_back("chosen");
   Rows shown = format == Format::kTable ? only_columns(rows, columns) : std::move(rows);
   DETOL_TRY(add_labels(study, format, shown));
   DETOL_TRY(print_data(render(shown, arguments.globals)));

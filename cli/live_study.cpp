@@ -93,9 +93,14 @@ Result<void> LiveStudy::read_new(const OpenStudy& study) {
 Result<ReportSource> LiveStudy::source_of(const OpenStudy& study) {
   DETOL_ASSIGN(ReportSource source, read_facts(study));
   DETOL_ASSIGN(source.events, state_events(*study.reader, id_));
+  // As chosen_trial(), which reads all trials, without what the trials at hand say.
   const std::vector<TrialId> best = trials_.best(source, 1);
   if (!best.empty())
     source.best = final_choice(study, source.models, best.front()).value_or(best.front());
+  if (source.config.repeats > 0) {
+    DETOL_ASSIGN(const auto chosen, chosen_trial(study));
+    if (chosen) source.best = chosen->trial;
+  }
   if (source.best && *source.best >= trials_.size()) source.best.reset();
   return source;
 }

@@ -126,9 +126,12 @@ Result<Rows> trial_rows(const OpenStudy& study, const TrialFilter& filter) {
   if (filter.only_feasible) sql += " AND feasible";
   if (filter.among) sql += fmt::format(" AND trial IN ({})", fmt::join(*filter.among, ", "));
   if (!filter.where.empty()) sql += fmt::format(" AND ({}\n)", filter.where);
-  DETOL_ASSIGN(const std::string order,
-               order_by(study, filter.sort.empty() ? "trial" : filter.sort, aliases));
-  sql += order;
+  if (filter.sort.empty()) {
+    sql += " ORDER BY state = 'WAITING' AND started IS NULL, trial";  // never tried: last
+  } else {
+    DETOL_ASSIGN(const std::string order, order_by(study, filter.sort, aliases));
+    sql += order;
+  }
   if (filter.top) sql += fmt::format(" LIMIT {}", *filter.top);
   return study.reader->select(sql, arguments);
 }
@@ -187,6 +190,20 @@ Result<Rows> best_observed(const OpenStudy& study) {
   return one_trial(study, std::to_string(chosen));
 }
 
+Result<std::optional<ChosenTrial>> chosen_trial(const OpenStudy& study) {
+  DETOL_ASSIGN(const bool is_by_posterior, is_best_by_posterior(study));
+  if (is_by_posterior) {
+    DETOL_ASSIGN(const auto ranked, recommended_rows(study));
+    if (ranked) return ChosenTrial{trial_of(*ranked, 0), "posterior"};
+  }
+  const auto best = best_by_value(study);
+  if (!best && best.error().code == ErrorCode::kEmpty) return std::nullopt;
+  if (!best) return tl::unexpected(best.error());
+  DETOL_ASSIGN(const auto models, models_of(study));
+  const auto chosen = final_choice(study, models, trial_of(*best, 0));
+  return chosen ? std::optional(ChosenTrial{*chosen, "cross-validation"}) : std::nullopt;
+}
+
 Result<std::optional<TrialId>> inherited_by(const OpenStudy& study, TrialId trial) {
   DETOL_ASSIGN(const Rows rows,
                study.reader->select("SELECT * FROM v_trials WHERE study = ?1 AND trial = ?2",
@@ -207,11 +224,8 @@ double real_cell(const Rows& rows, std::size_t row, std::string_view column) {
 
 Result<Rows> one_trial(const OpenStudy& study, const std::string& id_or_best) {
   if (id_or_best == "best") {
-    DETOL_ASSIGN(const bool is_by_posterior, is_best_by_posterior(study));
-    if (!is_by_posterior) return best_observed(study);
-    DETOL_ASSIGN(const auto ranked, recommended_rows(study));
-    if (!ranked) return best_observed(study);
-    return one_trial(study, std::to_string(trial_of(*ranked, 0)));
+    DETOL_ASSIGN(const auto chosen, chosen_trial(study));
+    return chosen ? one_trial(study, std::to_string(chosen->trial)) : best_by_value(study);
   }
   TrialId id = 0;
   const auto [end, error] =

@@ -55,6 +55,16 @@ tl::unexpected<Error> no_best_trial(const OpenStudy& study);
 // is neither, kEmpty if there is no such trial.
 Result<Rows> one_trial(const OpenStudy& study, const std::string& id_or_best);
 
+// ChosenTrial: the best trial of a study, where it is decided by more than the trials' values.
+struct ChosenTrial {
+  TrialId trial = 0;
+  std::string by;  // "cross-validation": the final choice; "posterior": a model of all values
+};
+
+// Returns which trial is the best by more than its value; nullopt where the value decides. All that
+// show a best trial beside the best value show this. Errors: kStorage.
+Result<std::optional<ChosenTrial>> chosen_trial(const OpenStudy& study);
+
 // Returns the trial with the best value. Errors (kEmpty): there is none.
 Result<Rows> best_by_value(const OpenStudy& study);
 

@@ -3,6 +3,7 @@
 
 #include "encodings/study/study_config.h"
 #include "knowledge/study_summary_impl.h"
+#include "knowledge/trial_rank.h"
 
 namespace detol::inline knowledge {
 namespace {
@@ -19,17 +20,8 @@ std::optional<double> value_of(const StudyRecord& study, const event::Reported& 
   return first;
 }
 
-// RankedTrial: a trial that may be the best.
-struct RankedTrial {
-  BestTrial trial;
-  bool is_complete = false;
-};
-
-bool is_before(const StudyRecord& study, const RankedTrial& a, const RankedTrial& b) {
-  if (a.trial.value != b.trial.value)
-    return is_better(study.objectives.front().direction, a.trial.value, b.trial.value);
-  if (a.is_complete != b.is_complete) return a.is_complete;
-  return a.trial.trial < b.trial.trial;
+bool is_before(const StudyRecord& study, const TrialRank& a, const TrialRank& b) {
+  return is_before(study.objectives.front().direction, a, b);
 }
 
 void forget_best(StudySummary& summary) {
@@ -44,11 +36,12 @@ void rank(StudySummary& summary, const StudyRecord& study, const event::Reported
   const std::optional<double> value = value_of(study, reported);
   std::optional<BestTrial>& best = summary.best;
   const bool is_of_best = best && best->trial == reported.trial;
-  const RankedTrial ranked{{reported.trial, value.value_or(0)}};
-  if (is_of_best && (!value || is_before(study, {*best}, ranked))) return forget_best(summary);
+  const TrialRank ranked{.value = value.value_or(0), .trial = reported.trial};
+  if (is_of_best && (!value || is_before(study, {best->value, false, best->trial}, ranked)))
+    return forget_best(summary);
   if (!value) return;
-  if (!best || is_of_best || is_before(study, ranked, {*best, is_best_complete}))
-    best = ranked.trial;
+  if (!best || is_of_best || is_before(study, ranked, {best->value, is_best_complete, best->trial}))
+    best = {ranked.trial, ranked.value};
 }
 
 // A trial that ends COMPLETE is preferred to one of equal value that does not. REQUIRES: as rank.
@@ -123,13 +116,13 @@ StudySummary summary_of(const StudyRecord& study, std::span<const Event> events)
       trials[*trial].is_complete = is_in(event, TrialState::kComplete);
     }
   }
-  std::optional<RankedTrial> best;
+  std::optional<TrialRank> best;
   for (const auto& [id, newest] : trials) {
     if (newest.has_failed || !newest.value) continue;
-    const RankedTrial ranked{{id, *newest.value}, newest.is_complete};
+    const TrialRank ranked{*newest.value, newest.is_complete, id};
     if (!best || is_before(study, ranked, *best)) best = ranked;
   }
-  if (best) summary.best = best->trial;
+  if (best) summary.best = {best->trial, best->value};
   return summary;
 }
 

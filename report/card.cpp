@@ -98,6 +98,11 @@ std::string used_text(const ReportSource& source, const Trials& trials) {
   std::string text =
       fmt::format("{} of wall time, {} of device time, {:.0f} trials trained",
                   duration_text(spent.wall_s), duration_text(spent.device_s), spent.trials);
+  const auto untried = std::ranges::count_if(trials, [](const ShownTrial& trial) {
+    return trial.state == "WAITING" && trial.attempts.empty() && trial.epochs == 0;
+  });
+  if (untried > 0 && source.study.state != StudyPhase::kRunning)
+    text += fmt::format(", {} not tried", untried);
   const auto budget = parse_budget(source.study.budget);
   if (budget && !budget->is_unlimited())
     text += fmt::format(": {:.0f} % of the budget", 100 * budget->used(spent));
@@ -298,7 +303,8 @@ Json what_was_found(const ReportSource& source, const Trials& trials) {
     found["why"] = "No trial has reported a number yet that keeps to the study's constraints.";
     return found;
   }
-  const ShownTrial& best = trials[source.best.value_or(order.empty() ? 0 : order.front())];
+  const std::size_t by_value = order.empty() ? 0 : order.front();
+  const ShownTrial& best = trials[source.best.value_or(by_value)];
   found["best"] = {{"trial", best.trial},
                    {"state", best.state},
                    {"values", Json::array()},
@@ -308,6 +314,9 @@ Json what_was_found(const ReportSource& source, const Trials& trials) {
                    {"network_params", number_or_null(best.params_count)},
                    {"flops", number_or_null(best.flops)}};
   for (const double value : best.values) found["best"]["values"].push_back(number_or_null(value));
+  if (!order.empty() && trials[by_value].trial != best.trial)
+    found["best"]["by_value"] = {{"trial", trials[by_value].trial},
+                                 {"value", number_or_null(trials[by_value].values.front())}};
   return found;
 }
 
@@ -342,7 +351,7 @@ Json what_it_lacks(const ReportSource& source, const Trials& trials) {
     lacks.push_back("The share of their time that the processes of a group waited for each other.");
   lacks.push_back(fmt::format(
       "How much faster this search was than another: `detol compare {} OTHER` says that.", name));
-  lacks.push_back("The loss landscape around the best network.");
+  if (source.config.trains()) lacks.push_back("The loss landscape around the best network.");
   return lacks;
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/hash.h"
 #include "core/json_text.h"
+#include "knowledge/trial_rank.h"
 
 namespace detol::inline report {
 namespace {
@@ -180,9 +181,10 @@ std::vector<std::size_t> ranked(const ReportSource& source, const std::vector<Sh
     if (trials[i].is_scored) order.push_back(i);
   }
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-    const double x = trials[a].values.front(), y = trials[b].values.front();
-    if (x == y) return trials[a].state == "COMPLETE" && trials[b].state != "COMPLETE";
-    return is_better(source.study.objectives.front().direction, x, y);
+    const auto rank_of = [&](std::size_t i) {
+      return TrialRank{trials[i].values.front(), trials[i].state == "COMPLETE", trials[i].trial};
+    };
+    return is_before(source.study.objectives.front().direction, rank_of(a), rank_of(b));
   });
   return order;
 }

@@ -78,8 +78,8 @@ bool StudyState::teaches(const event::Told& told) const {
 }
 
 const TrialRecord* StudyState::best() const {
-  const bool has_one = !ranking_.empty() && !std::isnan(ranking_.begin()->value);
-  return has_one ? &trials_[ranking_.begin()->trial] : nullptr;
+  const bool has_one = !ranking_.empty() && !std::isnan(ranking_.begin()->rank.value);
+  return has_one ? &trials_[ranking_.begin()->rank.trial] : nullptr;
 }
 
 Result<TrialRecord*> StudyState::entry(TrialId trial, std::string_view event) {
@@ -102,8 +102,8 @@ void StudyState::count(const TrialRecord& entry, int sign) {
   if (entry.state == TrialState::kFail && was_begun(entry)) failed_after_start_ += sign;
   if (entry.is_over() && entry.state != TrialState::kFail && entry.attempt > 0) succeeded_ += sign;
   if (entry.epochs == 0 || entry.state == TrialState::kFail || entry.breaks_constraints) return;
-  const Rank rank{objectives_.front().direction, entry.values.front(),
-                  entry.state == TrialState::kComplete, entry.trial.id};
+  const Rank rank{objectives_.front().direction,
+                  {entry.values.front(), entry.state == TrialState::kComplete, entry.trial.id}};
   if (sign > 0)
     ranking_.insert(rank);
   else
@@ -118,9 +118,7 @@ void StudyState::close(const TrialRecord& entry) {
 }
 
 bool StudyState::Rank::operator<(const Rank& other) const {
-  if (is_better(direction, value, other.value)) return true;
-  if (is_better(direction, other.value, value)) return false;
-  return is_complete != other.is_complete ? is_complete : trial < other.trial;
+  return is_before(direction, rank, other.rank);
 }
 
 Result<void> StudyState::on(const event::Asked& asked) {

@@ -18,6 +18,7 @@
 #include "encodings/space/trial.h"
 #include "encodings/study/metric_constraint.h"
 #include "knowledge/ledger.h"
+#include "knowledge/trial_rank.h"
 #include "scheduler/budget.h"
 #include "trainer/reports/algorithm_choices.h"
 
@@ -121,12 +122,10 @@ class StudyState {
   Result<void> on(const event::Source&) { return {}; }
   Result<void> on(const event::Model&) { return {}; }
 
-  // Rank orders trials by value, best first, NaN last; of equals COMPLETE ones first, then by id.
+  // Rank orders trials, the best first (knowledge/trial_rank.h).
   struct Rank {
     Direction direction;
-    double value;
-    bool is_complete;
-    TrialId trial;
+    TrialRank rank;
     bool operator<(const Rank& other) const;
   };
 

@@ -30,7 +30,9 @@ function whatWasFound(parent) {
     line.append(element("span", {}, "trial " + best.trial + " (" + best.state + "), " + number(best.epochs) +
         (best.epochs === 1 ? " epoch" : " epochs") + ", proposed by " + (best.algorithm || "nobody") +
         (best.network_params > 0 ? ", " + big(best.network_params) + " weights, " + big(best.flops) + "FLOPs" : "")));
-    parent.append(line, table("Parameters of the best trial", [
+    if (best.by_value) parent.append(line, element("p", {class: "says"}, "Trial " + best.trial +
+        " was chosen by further measurements; the best single value, " + number(best.by_value.value, 5) + ", is that of trial " + best.by_value.trial + "."));
+    parent.append(...(best.by_value ? [] : [line]), table("Parameters of the best trial", [
       {title: "parameter", of: (row) => row[0]},
       {title: "value", of: (row) => text(row[1]), number: true}], Object.entries(best.params)));
   }
@@ -69,7 +71,7 @@ function historyPanel() {
       (key) => { by = key; redraw(); });
   const best = data.found.best;
   const redraw = chart(section, "Value of each trial and the best so far" +
-      (best ? ": it ends at " + number(best.values[0]) + " in trial " + best.trial : "") + ".", 380, () => {
+      (best ? ": it ends at " + number((best.by_value || {value: best.values[0]}).value) + " in trial " + (best.by_value || best).trial : "") + ".", 380, () => {
     const of = by === "trial" ? history.by_trial : history.by_end;
     const unit = by === "trial" ? {per: 1, name: "trial"} : timeUnit(largest(of[by]));
     const x = of[by].map((t) => t / unit.per);
