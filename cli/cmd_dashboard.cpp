@@ -64,6 +64,7 @@ class StudyPanels final : public Panels {
       const auto goals = json_or_discarded(all[i].objectives_json);
       rows.push_back({{"name", all[i].name},
                       {"state", shown_state(all[i].state, is_run(writers, all[i]))},
+                      {"is_run", is_run(writers, all[i])},
                       {"trials", all[i].trials},
                       {"last", all[i].last},
                       {"best", all[i].best ? nlohmann::json(*all[i].best) : nlohmann::json()},

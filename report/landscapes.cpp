@@ -12,8 +12,7 @@ Json landscapes(const ReportSource& source) {
       shown.push_back(std::move(one));
   }
   if (!shown.empty()) return {{"shown", std::move(shown)}};
-  if (!source.config.trains())
-    return {{"why", "detol trains no network in this study, so that there is no loss to look at."}};
+  if (!source.config.trains()) return nullptr;
   return {{"why", "No trial was trained once more for its loss landscape; `detol landscape " +
                       source.study.name + "` does that."}};
 }

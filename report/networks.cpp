@@ -113,6 +113,7 @@ Json difference(const ReportSource& source, const Trials& trials) {
 }  // namespace
 
 Json networks(const ReportSource& source, const Trials& trials) {
+  if (!source.config.has_networks()) return nullptr;
   Json shown{{"drawings", Json::array()}, {"difference", difference(source, trials)}};
   for (const ShownNetwork& one : source.networks)
     shown["drawings"].push_back(drawing_of_one(one, trials));

@@ -51,6 +51,11 @@ bool comes_first(const Key& a, const Key& b, bool is_descending) {
   return is_descending ? a.text > b.text : a.text < b.text;
 }
 
+// A proposal that was recorded and never tried has nothing to show, and comes last.
+bool is_tried(const ShownTrial& trial) {
+  return trial.state != "WAITING" || !trial.attempts.empty() || trial.epochs > 0;
+}
+
 bool are_equal(const Key& a, const Key& b) {
   return (std::isnan(a.number) && std::isnan(b.number)) ||
          (a.number == b.number && a.text == b.text);
@@ -71,6 +76,8 @@ std::vector<std::size_t> page_of_trials(const ReportSource& source, const Trials
   const auto begin = order.begin();
   std::partial_sort(begin, begin + static_cast<std::ptrdiff_t>(last), order.end(),
                     [&](std::size_t i, std::size_t j) {
+                      const bool is_first_tried = is_tried(trials[i]);
+                      if (is_first_tried != is_tried(trials[j])) return is_first_tried;
                       const Key a = key_of(trials[i], query.sort),
                                 b = key_of(trials[j], query.sort);
                       if (are_equal(a, b)) return i < j;

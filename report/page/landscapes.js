@@ -17,6 +17,7 @@ const marks = (name, mode, x, y, words, more) => ({type: "scatter", mode, name, 
   hovertemplate: "%{text}<extra></extra>", ...more});
 
 function landscapesPanel() {
+  if (!data.landscapes) return;  // of a study that trains no networks
   const section = panel("Loss landscape", "The validation loss around a trial's final weights, which the cross marks. " +
       "Running statistics of batch norm stay those of the final weights.");
   const {shown, why} = data.landscapes;

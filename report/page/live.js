@@ -8,7 +8,7 @@ if (wanted.has("token")) {
   history.replaceState(null, "", "#" + wanted);
 }
 const at = (id) => document.getElementById(id);
-let study = wanted.get("study"), studies = [], shownLast = -1, tableLast = -1, live = null, timer = 0, isAsking = false;
+let study = wanted.get("study"), studies = [], shownLast = -1, tableLast = -1, live = null, stopper = null, timer = 0, isAsking = false;
 
 const current = () => studies.find((one) => one.name === study);
 const noteOfStudy = () => ((data && data.card.find((row) => row[0] === "Note")) || [])[1] || "";
@@ -136,7 +136,8 @@ function showStudy(name) {
   study = name;
   shownLast = tableLast = newest = -1;
   data = undefined;
-  Object.assign(asked, {sort: "trial", down: true, words: "", page: 0});
+  const isRun = !current() || current().is_run, goal = goalsOfStudy()[0];
+  Object.assign(asked, {sort: isRun || !goal ? "trial" : "value0", down: isRun || !goal || goal.direction === "maximize", words: "", page: 0});
   history.replaceState(null, "", "#" + new URLSearchParams({study: name}));
   document.title = name + " – detol dashboard";
   at("title").textContent = name;
@@ -152,7 +153,7 @@ function showStudy(name) {
   at("now").replaceChildren(element("div", {class: "actions"},
       press("Note on the study", () => act("Note on " + name, noteOfStudy(), {action: "note"})),
       press("Raise the budget", () => act("Add to the budget of " + name + ", for example 1cpu-h or 20trials", "", {action: "budget"}, "more")),
-      press("Stop the search", () => act("Stop the search of " + name + "? It can be resumed.", null, {action: "stop"}))), live.section);
+      stopper = press("Stop the search", () => act("Stop the search of " + name + "? It can be resumed.", null, {action: "stop"}))), live.section);
   at("main").replaceChildren();
   at("contents").replaceChildren();
   showStudies();
@@ -176,6 +177,9 @@ function showStudies() {
   at("list").replaceChildren(shown);
   if (focused >= 0) (shown.querySelectorAll("a")[focused] || at("list")).focus({preventScroll: true});
   const one = current();
+  if (one && stopper) stopper.hidden = !one.is_run;
+  if (one) say(one.is_run ? "Live: changes appear as they are committed." : one.state === "DONE" ? "The search is done." :
+      "Nobody runs this study; `detol resume " + one.name + "` goes on.");
   if (one) at("subtitle").textContent = one.state + ", " + one.trials + " trials" +
       (isNumber(one.best) ? ", best " + number(one.best, 5) : "") +
       (one.objectives.length ? " (" + one.objectives.map((goal) => goal.direction + " " + goal.metric).join(", ") + ")" : "");
@@ -183,7 +187,6 @@ function showStudies() {
 
 function happened(news) {
   studies = news.studies;
-  say("Live: changes appear as they are committed.");
   if (!studies.length) return say("There is no study yet; `detol search` makes one.");
   if (!current()) return showStudy(studies[0].name);
   if (!live) return showStudy(study);

@@ -1,6 +1,7 @@
 // The best networks and what differs.
 
 function networksPanel() {
+  if (!data.networks) return;  // of a study whose candidates are not networks
   const section = panel("Best networks", "The networks of the best trials, drawn by Graphviz, and what differs between the best two.");
   const {drawings, difference, why} = data.networks;
   if (why) empty(section, why);

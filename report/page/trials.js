@@ -30,7 +30,9 @@ function remarks(i) {
 // Returns the controls and the table; pages of 500 rows.
 function sortableTable(columns) {
   const size = 500;
-  let rows = trials.trial.map((_, i) => i), page = 0, by = 0, up = true, wanted = "";
+  // The best come first, proposals that were never tried last.
+  const isTried = (i) => trials.state[i] !== "WAITING" || trials.epochs[i] > 0;
+  let rows = trials.trial.map((_, i) => i), page = 0, by = data.objectives.length ? 2 : 0, up = !columns[by].bestIsLargest, wanted = "";
   const body = element("tbody"), head = element("tr");
   const says = element("span", {role: "status"});
   const turn = (words, step) => {
@@ -52,6 +54,7 @@ function sortableTable(columns) {
     rows = trials.trial.map((_, i) => i).filter((i) => !wanted ||
         columns.some((column) => column.of(i).toLowerCase().includes(wanted)));
     rows.sort((a, b) => {
+      if (isTried(a) !== isTried(b)) return isTried(b) - isTried(a);
       const x = at(a), y = at(b), noX = x === null || x === "", noY = y === null || y === "";
       if (noX || noY) return noX - noY || a - b;
       const order = typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y));

@@ -75,18 +75,16 @@ class ProgressLines final : public Progress {
       say(state, fmt::format("trial {} requeued: {}", requeued.trial, to_text(requeued.reason)));
   }
 
-  // Returns "41 trained, 12 complete, 25 pruned, 1 failed" without what there is none of.
-  static std::string counts_of(const StudyState& state) {
-    std::int64_t trained = 0;
-    for (const TrialRecord& trial : state.trials()) trained += trial.epochs > 0 ? 1 : 0;
-    std::string text = fmt::format("{} trained", trained);
-    for (const auto& [name, which] :
-         {std::pair("complete", TrialState::kComplete), std::pair("pruned", TrialState::kPruned),
-          std::pair("failed", TrialState::kFail)}) {
-      const std::size_t count = state.in_state(which).size();
-      if (count > 0) text += fmt::format(", {} {}", count, name);
+  // Returns "41 trials: 12 complete, 25 pruned, 1 failed, 3 running" without what there is none of.
+  static std::string counts_text(const ViewCounts& counts) {
+    std::string text;
+    for (const auto& [name, count] :
+         {std::pair("complete", counts.complete), std::pair("pruned", counts.pruned),
+          std::pair("failed", counts.failed), std::pair("running", counts.running),
+          std::pair("waiting", counts.waiting)}) {
+      if (count > 0) text += fmt::format("{} {} {}", text.empty() ? ":" : ",", count, name);
     }
-    return text;
+    return fmt::format("{} trial{}{}", counts.trained, counts.trained == 1 ? "" : "s", text);
   }
 
   void say(const StudyState& state, const std::string& event) {
@@ -94,19 +92,21 @@ class ProgressLines final : public Progress {
       if (clock_.now_s() - said_s_ < kIntervalS) return;
       said_s_ = clock_.now_s();
     }
-    const std::string what = lines_ == LinesFor::kTime ? counts_of(state) : event;
+    const std::string what = lines_ == LinesFor::kTime
+                                 ? counts_text(counts_of(state))
+                                 : fmt::format("{} | {} running", event, state.running());
     std::string line;
     const std::vector<Meter> used = monitor_.used(state, state.spent());
     double share = 0;
     for (const Meter& meter : used) share = std::max(share, meter.used / meter.limit);
     if (!used.empty()) line += fmt::format("{:3.0f} % ", std::min(share, 1.0) * 100);
     line += fmt::format("| {}", what);
-    line += fmt::format(" | {} running", state.running());
     if (const TrialRecord* best = state.best()) {
       line += fmt::format(" | best {} {} (trial {})", state.objectives().front().metric,
                           value_text(best->values.front()), best->trial.id);
     }
-    if (const auto left_s = left(used)) line += " | ETA " + duration_text(*left_s);
+    const auto left_s = monitor_.may_foresee_end(state) ? left(used) : std::nullopt;
+    if (left_s) line += " | ETA " + duration_text(*left_s);
     log_info("{}", line);
   }
 

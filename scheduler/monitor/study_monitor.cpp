@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::string_view kArchitecture = "architecture.";
 
+}  // namespace
+
 ViewCounts counts_of(const StudyState& state) {
   ViewCounts counts;
   for (const TrialRecord& record : state.trials()) {
@@ -43,6 +45,14 @@ ViewCounts counts_of(const StudyState& state) {
   }
   return counts;
 }
+
+bool StudyMonitor::may_foresee_end(const StudyState& state) const {
+  constexpr int kLeastEnded = 3;
+  const ViewCounts counts = counts_of(state);
+  return !budget_.trials || counts.complete + counts.pruned + counts.failed >= kLeastEnded;
+}
+
+namespace {
 
 // Shows four digits of a number, and of one near 1, such as a momentum of 0.99996, as many more as
 // its distance from 1 needs.
@@ -245,7 +255,7 @@ View StudyMonitor::view(const StudyState& state, const Standing& standing) {
   if (standing.is_alive) view.running = running(state, now_s);
   describe(standing, view);
   const bool is_going = standing.is_alive && !standing.is_stopping && view.state.empty();
-  if (!is_going) return view;
+  if (!is_going || !may_foresee_end(state)) return view;
   const auto left_since = [&](const Moment& then) {
     return time_left(then.meters, view.meters, now_s - then.now_s);
   };

@@ -13,6 +13,9 @@
 
 namespace detol::inline scheduler {
 
+// Counts the trials by state.
+ViewCounts counts_of(const StudyState& state);
+
 class StudyMonitor {
  public:
   struct Study {
@@ -43,6 +46,10 @@ class StudyMonitor {
   // Returns how much of the budget is used by now. An unfinished trial counts by its share of
   // epochs, so that a budget in trials fills evenly.
   std::vector<Meter> used(const StudyState& state, Spent spent) const;
+
+  // Returns whether the time left can be estimated: of a budget in trials not before a few have
+  // ended, as those that a pruner stops take a small part of the time of the others.
+  bool may_foresee_end(const StudyState& state) const;
 
   // Returns the best trial and the utilization of the devices, for the end of a run.
   std::string summary(const StudyState& state) const;

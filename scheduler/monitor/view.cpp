@@ -144,7 +144,7 @@ std::string trials_line(const ViewCounts& counts, const Screen& screen) {
     bool is_shown;
   };
   const auto counted =
-      std::to_array<Count>({{counts.trained, "trained", 0, true},
+      std::to_array<Count>({{counts.trained, "begun", 0, true},
                             {counts.running, "running", 1, true},
                             {counts.waiting, "waiting", 5, counts.waiting > 0},
                             {counts.complete, "complete", 3, counts.complete > 0},

@@ -170,6 +170,17 @@ TEST_F(TrialPages, AreSortedByAValueWithUnknownOnesLast) {
   EXPECT_EQ(page({.sort = "no such column"}).front(), 49U);
 }
 
+TEST_F(TrialPages, EndWithProposalsThatWereNeverTried) {
+  event::Asked asked;
+  asked.trial = 50;
+  asked.params = {{"x0", 0.5}, {"x1", 1.0}};
+  study_.append({asked});
+  follower_.read_new();
+  EXPECT_EQ(page({}).front(), 49U);
+  for (const char* sort : {"trial", "value0", "epochs", "state"})
+    EXPECT_EQ(page({.sort = sort, .page = 2}).back(), 50U) << sort;
+}
+
 TEST_F(TrialPages, HaveTheTrialsWithTheWords) {
   EXPECT_EQ(page({.words = "strange"}), std::vector<TrialId>{21});
   EXPECT_EQ(matching_, 1U);

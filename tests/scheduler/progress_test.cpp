@@ -50,6 +50,14 @@ TEST(ProgressLines, SayThatARunOfTwoLimitsEndsWithTheFirst) {
   EXPECT_NE(printed(study).find("ETA 8 s"), std::string::npos);
 }
 
+TEST(ProgressLines, ForeseeNoEndOfTrialsBeforeSomeHaveEnded) {
+  FakeStudy study;
+  study.budget = "20trials";
+  const std::string text = printed(study);
+  EXPECT_LT(text.find("trial 2 COMPLETE"), text.find("ETA"));
+  EXPECT_NE(text.find("ETA"), std::string::npos);
+}
+
 TEST(ProgressLines, ComeAtMostEveryTenSecondsWhereTimeCounts) {
   FakeStudy study;
   study.budget = "10trials";  // 40 seconds: a trial takes four
@@ -59,7 +67,7 @@ TEST(ProgressLines, ComeAtMostEveryTenSecondsWhereTimeCounts) {
   for (std::string line; std::getline(lines, line);)
     count += line.find(" % |") != std::string::npos ? 1 : 0;
   EXPECT_EQ(count, 4) << text;
-  EXPECT_NE(text.find(" 25 % | 3 trained, 2 complete"), std::string::npos) << text;
+  EXPECT_NE(text.find(" 25 % | 3 trials: 2 complete, 1 running"), std::string::npos) << text;
   EXPECT_EQ(text.find("starts on"), std::string::npos) << text;
 }
 
