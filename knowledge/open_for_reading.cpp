@@ -67,7 +67,9 @@ Result<sqlite::Database> open_beside_others(const fs::path& path) {
   DETOL_ASSIGN(auto database, sqlite::open(path.string(), SQLITE_OPEN_READONLY));
   const auto readable = touch(database.get());
   if (readable) return database;
-  if (sqlite3_errcode(database.get()) != SQLITE_CANTOPEN) return tl::unexpected(readable.error());
+  // SQLite says "read-only" of a log that it may not create, and "cannot open" of shared memory.
+  const int code = sqlite3_errcode(database.get());
+  if (code != SQLITE_CANTOPEN && code != SQLITE_READONLY) return tl::unexpected(readable.error());
   if (has_no_log(path)) return open_unchanging(path);
   DETOL_ASSIGN(const auto writer, current_writer(path));
   return writer ? tl::unexpected(readable.error()) : open_unchanging_log(path);

@@ -14,6 +14,7 @@
 #include "knowledge/check.h"
 #include "knowledge/storage/sqlite.h"
 #include "tests/knowledge/support.h"
+#include "tests/support/other_program.h"
 
 namespace detol {
 namespace {
@@ -112,6 +113,29 @@ TEST(Storage, SaysWhyAPlaceCannotHoldADatabase) {
     EXPECT_NE(ledger.error().message.find(place.says), std::string::npos) << ledger.error().message;
   }
   EXPECT_EQ(folder.size(), 2U);
+}
+
+// A client that closed the file took the log with it.
+TEST(Storage, WithoutALogIsReadInAFolderWhereNothingMayBeWritten) {
+  Folder folder;
+  const fs::path path = folder / "detol.db";
+  write(path, sound_database());
+  { testing_support::OtherProgram closes(path); }
+  ASSERT_FALSE(fs::exists(path.string() + "-wal"));
+  fs::permissions(path, fs::perms::owner_read | fs::perms::others_read);
+  fs::permissions(folder.path(), fs::perms::owner_read | fs::perms::owner_exec |
+                                     fs::perms::others_read | fs::perms::others_exec);
+  const pid_t child = ::fork();
+  if (child == 0) {  // root may write everywhere
+    constexpr uid_t kNobody = 65534;
+    if (::geteuid() == 0 && (::setgid(kNobody) != 0 || ::setuid(kNobody) != 0)) ::_exit(2);
+    const auto reader = Reader::open(path);
+    ::_exit(reader && (*reader)->studies() ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  fs::permissions(folder.path(), fs::perms::owner_all);
 }
 
 TEST(Storage, IsAPathAndNoUrl) {
