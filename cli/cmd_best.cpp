@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "cli/commands.h"
 #include "cli/final_choice.h"
 #include "cli/labels.h"
@@ -9,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/recommended_rows.h"
 #include "cli/trial_rows.h"
+#include "cli/trial_table.h"
 #include "core/log.h"
 #include "search/recommendation.h"
 
@@ -52,23 +51,21 @@ Result<int> run_best(const Arguments& arguments) {
     DETOL_ASSIGN(is_by_model, is_best_by_posterior(study));
   }
   DETOL_ASSIGN(Rows rows, chosen_rows(study, top, is_by_model));
+  const bool chooses_columns =
+      arguments.globals.format == Format::kTable && arguments.globals.columns.empty();
   DETOL_TRY(add_architecture(study, rows));
   DETOL_TRY(add_test_scores(study, rows));
   DETOL_TRY(add_cross_validation(study, rows));
   if (!top) {
     DETOL_TRY(add_labels(study, arguments.globals.format, rows));
+    if (chooses_columns) rows = without_empty_columns(rows);
     DETOL_TRY(print_data(render_record(rows, arguments.globals)));
     return 0;
   }
-  if (arguments.globals.format == Format::kTable) {
-    std::vector<std::string> shown = {"trial", "state", "epochs", "values"};
-    for (const char* known :
-         {"posterior_mean", "posterior_deviation", "cross_validation", "test"}) {
-      if (std::ranges::find(rows.columns, known) != rows.columns.end()) shown.emplace_back(known);
-    }
-    shown.insert(shown.end(), {"network_params", "flops", "params"});
-    rows = only_columns(rows, shown);
-  }
+  if (chooses_columns)
+    rows = trial_table_of(
+        rows, {"trial", "state", "epochs", "values", "posterior_mean", "posterior_deviation",
+               "cross_validation", "test", "params", "network_params", "flops"});
   DETOL_TRY(print_data(render(rows, arguments.globals)));
   return 0;
 }

@@ -1,6 +1,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/pareto_rows.h"
+#include "cli/trial_table.h"
 
 namespace detol::inline cli {
 namespace {
@@ -10,9 +11,9 @@ Result<int> run_pareto(const Arguments& arguments) {
                open_study(arguments.globals.storage, arguments.text("STUDY")));
   DETOL_ASSIGN(Rows rows, pareto_rows(study));
   DETOL_TRY(add_architecture(study, rows));
-  if (arguments.globals.format == Format::kTable)
-    rows = only_columns(
-        rows, {"trial", "state", "epochs", "values", "network_params", "flops", "params"});
+  if (arguments.globals.format == Format::kTable && arguments.globals.columns.empty())
+    rows = trial_table_of(
+        rows, {"trial", "state", "epochs", "values", "params", "network_params", "flops"});
   DETOL_TRY(print_data(render(rows, arguments.globals)));
   return 0;
 }

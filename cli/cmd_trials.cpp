@@ -6,14 +6,15 @@
 #include "cli/labels.h"
 #include "cli/output.h"
 #include "cli/trial_rows.h"
+#include "cli/trial_table.h"
 
 namespace detol::inline cli {
 namespace {
 
-// The columns of the table, which fit on a screen.
-const std::vector<std::string> kTableColumns = {"trial",          "state",          "epochs",
-                                                "values",         "network_params", "flops",
-                                                "device_seconds", "algorithm",      "failure"};
+// The columns of the table; the last are left out where a terminal is too narrow.
+const std::vector<std::string> kTableColumns = {
+    "trial",  "state",          "chosen", "failure",        "reason",    "epochs", "values",
+    "params", "network_params", "flops",  "device_seconds", "algorithm", "tags",   "note"};
 
 // Returns the trials that have the tag.
 Result<std::vector<TrialId>> tagged(const OpenStudy& study, const std::string& tag) {
@@ -52,14 +53,14 @@ Result<int> list_trials(const Arguments& arguments) {
   if (rows.rows.empty())
     return fail(ErrorCode::kEmpty, fmt::format("study {} has no such trial", study.record.name));
   DETOL_TRY(mark_chosen(study, rows));
-  const Format format = arguments.globals.format;
-  if (format != Format::kTable) DETOL_TRY(add_architecture(study, rows));
+  const bool is_table = arguments.globals.format == Format::kTable;
+  const bool has_all = !is_table || !arguments.globals.columns.empty();
+  if (has_all) DETOL_TRY(add_architecture(study, rows));
+  const Format labels = has_all && is_table ? Format::kCsv : arguments.globals.format;
+  DETOL_TRY(add_labels(study, labels, rows));
   std::vector<std::string> columns = kTableColumns;
-  if (filter.state == to_text(TrialState::kFail)) columns.emplace_back("reason");
-  if (std::ranges::find(rows.columns, "chosen") != rows.columns.end())
-    columns.emplace_back("chosen");
-  Rows shown = format == Format::kTable ? only_columns(rows, columns) : std::move(rows);
-  DETOL_TRY(add_labels(study, format, shown));
+  if (filter.state != to_text(TrialState::kFail)) std::erase(columns, "reason");
+  const Rows shown = has_all ? std::move(rows) : trial_table_of(rows, columns);
   DETOL_TRY(print_data(render(shown, arguments.globals)));
   return 0;
 }
@@ -87,6 +88,7 @@ Command trials_command() {
       .examples =
           "  detol trials fashion-cnn --top 10\n"
           "  detol trials fashion-cnn --state PRUNED --sort epochs\n"
+          "  detol trials fashion-cnn --columns trial,value,lr\n"
           "  detol trials fashion-cnn --where 'lr < 0.01 AND params < 1e5' -f csv",
       .run = list_trials};
 }
