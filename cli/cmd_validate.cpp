@@ -72,7 +72,7 @@ Result<Rows> report_on(const StudyConfig& config, const Preflight& preflight,
   Rows record;
   put(record, "study", config.study);
   put(record, "choices", static_cast<std::int64_t>(config.space.size()));
-  put(record, "size", config.space.cardinality());
+  put(record, "size", size_of_space(config.space));
   if (config.trains()) {
     const bool is_table = preflight.data.look != nullptr;
     if (is_table) put_columns(record, *preflight.data.look);
@@ -90,15 +90,15 @@ Result<Rows> report_on(const StudyConfig& config, const Preflight& preflight,
     put(record, "input", to_text(config.network_task->input));
     put(record, "outputs", std::int64_t{config.network_task->classes});
   }
+  if (!config.has_networks() && !config.table) return record;  // no candidate can be refused
   put(record, "sampled", sample.drawn);
   put(record, "refused", sample.refused());
   put(record, "refused_share",
       static_cast<double>(sample.refused()) / static_cast<double>(sample.drawn));
   put(record, "refused_because", sample.reason.empty() ? Cell() : Cell(sample.reason));
-  if (config.trains() || config.network_task) {
-    put_range(record, "params", sample.params);
-    put_range(record, "flops", sample.flops);
-  }
+  if (!config.has_networks()) return record;
+  put_range(record, "params", sample.params);
+  put_range(record, "flops", sample.flops);
   if (config.trains()) put_range(record, "memory_bytes", sample.memory);
   return record;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "core/log.h"
@@ -91,6 +92,11 @@ void say_remarks(const DataConfig& config, const DatasetInfo& data) {
   if (!path.has_filename()) path = path.parent_path();  // of "folder/"
   for (const std::string& remark : data.remarks)
     log_info("{}: {}", printable(path.filename().string()), remark);
+}
+
+Cell size_of_space(const Space& space) {
+  const double size = space.cardinality();
+  return std::isinf(size) ? Cell("continuous") : Cell(size);
 }
 
 Result<Preflight> check_study(const StudyConfig& config) {

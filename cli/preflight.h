@@ -7,6 +7,7 @@
 
 #include "core/result.h"
 #include "encodings/study/study_config.h"
+#include "knowledge/query.h"
 #include "scheduler/budget.h"
 #include "trainer/data/dataset.h"
 
@@ -22,6 +23,9 @@ Result<void> check_units(const Budget& budget, const StudyConfig& config);
 
 // Reads the budget of the space file. Errors (kUsage) with its place there.
 Result<Budget> check_budget(const StudyConfig& config);
+
+// Returns the number of candidates of a space, or that there is no such number: "continuous".
+Cell size_of_space(const Space& space);
 
 // Says once, on stderr, what was guessed of the data, left out or passed over: a line for each.
 // Every command that begins to work with new data calls it before anything is drawn there.

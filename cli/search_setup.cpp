@@ -124,7 +124,7 @@ Result<Rows> summary_of(const SearchSetup& setup) {
                       to_text(preflight.budget), device_name(options),
                       options.workers <= 0 ? std::string("auto") : std::to_string(options.workers),
                       options.storage.string(), static_cast<std::int64_t>(config.space.size()),
-                      config.space.cardinality()}}};
+                      size_of_space(config.space)}}};
   if (!config.trains()) return rows;
   const int of_file = std::max(1, config.resources.group_size);
   const int ranks = options.group_size > 0 ? options.group_size : of_file;
@@ -169,8 +169,10 @@ std::vector<Option> with_study_options(std::vector<Option> own) {
       {"--budget", "B",
        "stop after this much time, compute or trials; default: that of the space file, else no "
        "limit"},
-      {"--algorithm", "NAME", "the search algorithm; default: that of the space file"},
-      {"--pruner", "NAME", "early stopping of weak trials; default: that of the space file"},
+      {"--algorithm", "NAME",
+       "the search algorithm; default: that of the space file, else portfolio"},
+      {"--pruner", "NAME",
+       "early stopping of weak trials; default: that of the space file, else none"},
       {"--seed", "S", "the seed of every random choice; default: that of the space file, else 0"},
       {"--set", "KEY=VALUE", "change a key of the space file", Option::kRepeated},
       {"--if-exists",

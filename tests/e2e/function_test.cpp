@@ -133,7 +133,9 @@ budget: 30trials
 TEST_F(FunctionSearch, RunsAndIsRead) {
   const Json valid = json({"validate", "--space", "naps.yaml"});
   EXPECT_EQ(valid["choices"], 1);
-  EXPECT_FALSE(valid.contains("training_images"));
+  EXPECT_EQ(valid["size"], "continuous");
+  for (const char* of_networks : {"training_images", "params_min", "refused"})
+    EXPECT_FALSE(valid.contains(of_networks)) << of_networks;
   const Ran ran = search();
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(json({"status", "naps"})["trained"], 6);
