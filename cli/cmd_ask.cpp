@@ -113,9 +113,15 @@ Result<int> run_ask(const Arguments& arguments) {
 Result<Json> told_number(const std::string& text) {
   double number = 0;
   const char* end = text.data() + text.size();
-  const auto [next, error] = std::from_chars(text.data(), end, number);
+  const char* begin = text.data() + (text.starts_with('+') && !text.starts_with("+-") ? 1 : 0);
+  const auto [next, error] = std::from_chars(begin, end, number);
+  if (error == std::errc::result_out_of_range && next == end)
+    return fail(ErrorCode::kUsage,
+                fmt::format("{} is beyond what a number holds, 5e-324 to 1.8e308; say 0, inf or "
+                            "--failed",
+                            in_quotes(text)));
   if (error != std::errc() || next != end)
-    return fail(ErrorCode::kUsage, fmt::format("{} is no number", in_quotes(text)));
+    return fail(ErrorCode::kUsage, fmt::format("{} is not a number", in_quotes(text)));
   if (std::isfinite(number)) return Json(number);
   return Json(std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity");
 }
@@ -182,8 +188,10 @@ Command ask_command() {
            {"--budget", "B",
             "stop after this much time or trials; +B adds to it; default: that of the space file, "
             "else no limit"},
-           {"--algorithm", "NAME", "the search algorithm; default: that of the space file"},
-           {"--pruner", "NAME", "early stopping of weak trials; default: that of the space file"},
+           {"--algorithm", "NAME",
+            "the search algorithm; default: that of the space file, else portfolio"},
+           {"--pruner", "NAME",
+            "early stopping of weak trials; default: that of the space file, else none"},
            {"--if-exists",
             "WHAT",
             "what to do when that study exists; default: resume",

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <sstream>
 #include <thread>
@@ -32,9 +33,12 @@ Launcher launcher_from(const Arguments& arguments) {
   return word == "mpi" ? Launcher::kMpi : Launcher::kAuto;
 }
 
-ProgressMode progress_from(const Arguments& arguments) {
+Result<ProgressMode> progress_from(const Arguments& arguments) {
+  constexpr std::array<std::string_view, 5> kModes = {"auto", "live", "plain", "events", "none"};
   const char* variable = std::getenv("DETOL_PROGRESS");  // NOLINT(concurrency-mt-unsafe)
   const std::string word = arguments.text("progress", variable != nullptr ? variable : "auto");
+  if (std::ranges::find(kModes, word) == kModes.end())
+    return fail(ErrorCode::kUsage, "DETOL_PROGRESS: " + unknown_name("value", word, kModes));
   if (arguments.globals.quiet || word == "none") return ProgressMode::kNone;
   if (word == "events") return ProgressMode::kEvents;
   const bool is_live = word == "live" || (word == "auto" && is_live_terminal(STDERR_FILENO));
@@ -122,7 +126,7 @@ Result<RunOptions> run_options_from(const Arguments& arguments) {
   options.storage = arguments.globals.storage;
   DETOL_TRY(check_path("--storage", std::filesystem::absolute(options.storage).string()));
   options.log = arguments.globals.log;
-  options.progress = progress_from(arguments);
+  DETOL_ASSIGN(options.progress, progress_from(arguments));
   options.color = wants_color(arguments.text("color", "auto"), STDERR_FILENO);
   return options;
 }

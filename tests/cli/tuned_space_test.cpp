@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "encodings/study/study_config.h"
+#include "encodings/study/written_parameters.h"
 
 namespace detol {
 namespace {
@@ -39,6 +39,46 @@ TEST(TunedSpace, HasAChoiceForEachParameter) {
   EXPECT_EQ(config.objectives[0].metric, "val loss");
   EXPECT_EQ(config.objectives[1].direction, Direction::kMaximize);
   EXPECT_EQ(config.max_epochs, 9);
+}
+
+TEST(TunedSpace, GivesAProgramTheWordsOfChoicesAsTheyWereWritten) {
+  const std::vector<std::string> words = {"3.10",
+                                          "3.9",
+                                          "00",
+                                          "007",
+                                          "1e3",
+                                          "0x10",
+                                          "True",
+                                          "null",
+                                          "~",
+                                          "+1",
+                                          "1_000",
+                                          ".5",
+                                          "1.0",
+                                          "true",
+                                          "no",
+                                          "1e400",
+                                          "1E-5",
+                                          "-0",
+                                          "2.50",
+                                          "a: b",
+                                          "nan",
+                                          "12345678901234567890",
+                                          "0.12345678901234567890"};
+  std::string list;
+  for (const std::string& word : words) list += (list.empty() ? "" : ",") + word;
+  const StudyConfig config = config_of({"v=choice(" + list + ")", "c=007", "d=1e3"});
+  const Domain& domain = config.space.domains()[0];
+  ASSERT_EQ(domain.choices.size(), words.size());
+  Rng rng(1);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const Genome genome = config.space.repair({static_cast<double>(i)}, rng);
+    const auto written = written_parameters(config, genome);
+    EXPECT_EQ(written.at("v"), words[i]);
+    EXPECT_EQ(written.at("c"), "007");
+    EXPECT_EQ(written.at("d"), "1e3");
+    EXPECT_EQ(domain.code_of(domain.choices[i]), static_cast<double>(i)) << words[i];
+  }
 }
 
 TEST(TunedSpace, KeepsTheCommandAsItWasWritten) {

@@ -82,6 +82,18 @@ TEST_F(Tune, GivesTheProgramItsArgumentsAndItsEnvironment) {
     EXPECT_NE(environment.find("\n" + setting), std::string::npos) << setting << environment;
 }
 
+TEST_F(Tune, GivesTheProgramTheWordsOfItsParameters) {
+  write_script("echo \"$* ${DETOL_PARAMS%,*}\" > \"$DETOL_TRIAL_DIR/words\"\nreport 1 1");
+  const Ran ran = detol(tune_words({"--param", "v=choice(3.10)", "--param", "c=007", "--param",
+                                    "e=ordered(1e3)", "--param", "f=+1", "--budget", "1trials"},
+                                   {"sh", "train.sh", "{v}", "{c}", "{e}", "{f}"}));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(file_of(0, "words"),
+            "3.10 007 1e3 +1 "
+            "{\"c\":\"007\",\"e\":1000.0,\"f\":\"+1\",\"v\":\"3.10\"\n");
+  EXPECT_EQ(Json::parse(trial()["params_json"].get<std::string>())["v"], "3.10");
+}
+
 struct Ending {
   const char *name, *script, *state, *failure, *reason;
   friend void PrintTo(const Ending& ending, std::ostream* out) { *out << ending.name; }
