@@ -207,8 +207,15 @@ TEST_F(PackedTest, AForeignFileIsRefused) {
 }
 
 TEST_F(PackedTest, ANewerVersionIsRefused) {
-  EXPECT_EQ(error_after([](std::string& bytes) { bytes[7] = '2'; }).substr(0, 52),
-            ": byte 7: format version '2', this detol reads 1; co");
+  EXPECT_EQ(error_after([](std::string& bytes) { bytes[7] = '3'; }).substr(0, 52),
+            ": byte 7: format version '3', this detol reads 2; co");
+}
+
+TEST_F(PackedTest, AVersionWithOffsetsMustHaveSome) {
+  EXPECT_NE(error_after([](std::string& bytes) {
+              bytes[7] = '2';
+            }).find("the list of offsets is impossible"),
+            std::string::npos);
 }
 
 TEST_F(PackedTest, AFileCutAnywhereIsRefused) {

@@ -74,6 +74,7 @@ class Reader {
       return error_at(known, fmt::format("format version {}, this detol reads {}",
                                          in_quotes({&version, 1}), packed::kVersionWithOffsets));
     }
+    may_have_offsets_ = version == packed::kVersionWithOffsets;
     const std::uint64_t size = number_at(packed::kHeadBytesAt);
     if (size % packed::kPage != 0 || size == 0)
       return error_at(packed::kHeadBytesAt, fmt::format("a head of {} bytes is damaged", size));
@@ -150,7 +151,9 @@ class Reader {
     const auto is_finite = [](double x) { return std::isfinite(x); };
     const bool fit = (inputs.empty() || std::cmp_equal(inputs.size(), shape.channels)) &&
                      (targets.empty() || std::cmp_equal(targets.size(), info.task.classes));
-    if (!fit || !std::ranges::all_of(inputs, is_finite) || !std::ranges::all_of(targets, is_finite))
+    const bool has_any = !inputs.empty() || !targets.empty();
+    if (has_any != may_have_offsets_ || !fit || !std::ranges::all_of(inputs, is_finite) ||
+        !std::ranges::all_of(targets, is_finite))
       return impossible("list of offsets");
     const auto most = static_cast<std::int64_t>(bytes().size());
     for (const std::int64_t count : {info.training - 1, info.validation, info.test}) {
@@ -247,7 +250,8 @@ class Reader {
   std::size_t images_ = 0;
   std::size_t blocks_ = 0;
   Dataset data_;
-  bool has_task_ = false;  // the header names a task that can be packed
+  bool may_have_offsets_ = false;  // by the version
+  bool has_task_ = false;          // the header names a task that can be packed
   double validation_ = 0;
 };
 
