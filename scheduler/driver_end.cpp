@@ -76,8 +76,10 @@ void Driver::look_for_an_end() {
                 fmt::format("nothing is left to try: all candidates of the space ({}) are known{}",
                             candidates_, answers_of_others()),
                 std::nullopt};
-    if (state_.spent().trials == 0 && state_.best() == nullptr)
+    if (state_.spent().trials == 0 && state_.best() == nullptr) {
       closing_->error = ErrorCode::kFailures;
+      if (have_all_failed()) closing_->sentence += "; " + failures();
+    }
   } else if (consumption_.used(spent()) >= 1) {
     close_for_budget();
   }

@@ -46,6 +46,17 @@ TEST(DriverEnd, AStudyThatIsStoppedAfterFailuresIsInterrupted) {
   EXPECT_EQ(study.trial(0).state, TrialState::kFail);
 }
 
+TEST(DriverEnd, ASpaceOfWhichAllIsRefusedSaysWhy) {
+  FakeStudy study;
+  study.config.space = SpaceBuilder().add_float("x", 0, 0.5, {.step = 0.5}).build().value();
+  study.refuses = [](double) { return true; };
+  const auto ended = study.run();
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().code, ErrorCode::kFailures);
+  EXPECT_NE(ended.error().message.find("2 trials all failed, trial 1 as "), std::string::npos)
+      << ended.error().message;
+}
+
 TEST(DriverEnd, TenFailuresAtTheStartEndTheStudy) {
   FakeStudy study(2);
   study.budget = "100trials";

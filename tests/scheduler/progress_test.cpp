@@ -54,7 +54,7 @@ TEST(ProgressLines, ForeseeNoEndOfTrialsBeforeSomeHaveEnded) {
   FakeStudy study;
   study.budget = "20trials";
   const std::string text = printed(study);
-  EXPECT_LT(text.find("trial 2 COMPLETE"), text.find("ETA"));
+  EXPECT_LT(text.find("trial 2 epoch 3"), text.find("ETA"));
   EXPECT_NE(text.find("ETA"), std::string::npos);
 }
 

@@ -105,15 +105,18 @@ TEST(Simulation, NeedsABudget) {
 }
 
 // A study that trains networks with batches of 2 to 64.
-SimulationSettings networks() {
+SimulationSettings networks(const std::string& constraints = "") {
   SimulationSettings settings;
   settings.config = load_study_config(
                         "version: 1\nstudy: simulated\ndata: {format: idx, path: /d}\n"
-                        "architecture: {type: chain, stages: [{block: {op: conv}}]}\n"
-                        "parameters: {batch_size: {type: categorical, choices: [2, 64]}}\n"
-                        "training: {epochs: 2}\n"
-                        "objectives: [{metric: val_loss, direction: minimize}]\n"
-                        "search: {algorithm: random}\n",
+                        "architecture: {type: chain, stages: [{block: {op: conv}}]" +
+                            constraints +
+                            "}\n"
+                            "parameters: {lr: {type: float, low: 0.01, high: 0.1}, batch_size: "
+                            "{type: categorical, choices: [2, 64]}}\n"
+                            "training: {epochs: 2}\n"
+                            "objectives: [{metric: val_loss, direction: minimize}]\n"
+                            "search: {algorithm: random}\n",
                         "test.yaml")
                         .value();
   settings.data = {.task = {.input = {1, 8, 8}, .classes = 2}, .training = 1000, .validation = 100};
@@ -126,11 +129,12 @@ TEST(Simulation, TrainsNoBatchThatAGroupCannotShare) {
   TempFolder folder;
   SimulationSettings settings = networks();
   settings.group_size = 4;
+  settings.budget = parse_budget("16trials").value();
   settings.ledger = folder.path() / "kept.db";
   const auto report = simulate(settings).value();
   EXPECT_FALSE(report.has_failed);
-  EXPECT_EQ(report.trained, 4);
-  EXPECT_EQ(report.finished, 4);
+  EXPECT_EQ(report.trained, 16);
+  EXPECT_EQ(report.finished, 16);
   EXPECT_GT(report.failed, 0);
   const auto reader = Reader::open(settings.ledger).value();
   const auto events = reader->events(reader->study("simulated").value().id).value();
@@ -154,9 +158,9 @@ TEST(Simulation, OfASpaceThatNoGroupCanTrainSaysSo) {
 }
 
 TEST(Simulation, RefusesWhatTheStudysMemoryForbids) {
-  SimulationSettings settings = networks();
-  settings.config.constraints.max_memory = 1000;
-  EXPECT_TRUE(simulate(settings).value().has_failed);
+  const auto report = simulate(networks(", constraints: {max_memory: 1000}")).value();
+  EXPECT_TRUE(report.has_failed);
+  EXPECT_EQ(report.trained, 0);
 }
 
 // The rank with the largest part of a batch decides.

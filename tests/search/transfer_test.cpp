@@ -200,7 +200,7 @@ TEST(StartingList, BeginsWithTheBestThatWasMeasuredOnTheSameData) {
   const auto source_of = [](bool has_same_data, const std::vector<std::array<double, 3>>& points) {
     Source source{.name = "one", .space = plane(), .history = {}, .has_same_data = has_same_data};
     for (const auto& [x, y, loss] : points) {
-      const std::vector<std::pair<std::string, Value>> at = {{"x", x}, {"y", y}};
+      const std::vector<std::pair<std::string, Value>> at = {{"x", x}, {"y", y}, {"op", "conv"}};
       source.history.emplace_back(source.space.genome(at).value(), Measured{.values = {loss}});
     }
     return source;
