@@ -49,7 +49,7 @@ TEST_F(Dashboard, FollowsASearchStopsItAndEndsBySigterm) {
   ASSERT_TRUE(search.says("trial 0 starts")) << search.wait().err;
   Program dashboard(folder_.path(), words());
   ASSERT_TRUE(dashboard.says("the dashboard answers")) << dashboard.wait().err;
-  const std::string events = send("GET /api/events", "", "\n\n\r\n");
+  const std::string events = send("GET /api/events", "", "\n\n");
   EXPECT_NE(events.find(R"("name":"naps")"), std::string::npos) << events;
   const auto count = [&] { return get("/api/trials?study=naps")["of"].get<int>(); };
   for (const int before = count(); count() <= before;) continue;  // new trials appear
