@@ -89,7 +89,10 @@ Result<StudyConfig> external_config(const Space& space, const StudyOptions& opti
     for (const auto& [name, value] : trial) candidate[name] = json_of(value);
     file["search"]["initial_trials"].push_back(std::move(candidate));
   }
-  return load_study_config(compact(file), fmt::format("study {}", options.name));
+  const std::string text = compact(file);
+  if (text.find("\xef\xbf\xbd") != std::string::npos)  // compact() wrote it for such bytes
+    return fail(ErrorCode::kUsage, "a name or a choice of the study is not UTF-8");
+  return load_study_config(text, fmt::format("study {}", options.name));
 }
 
 }  // namespace detol::inline scheduler

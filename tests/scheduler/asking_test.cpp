@@ -342,6 +342,10 @@ TEST_F(Asking, RefusesWhatTheCallerCannotMean) {
             std::string::npos);
   const Space another = SpaceBuilder().add_float("x", 0, 1).build().value();
   EXPECT_EQ(open_study(another, options()).error().code, ErrorCode::kInput);
+  StudyOptions latin = options();
+  latin.objectives = {minimize("caf\xe9")};
+  EXPECT_NE(open_study(small_space(), latin).error().message.find("is not UTF-8"),
+            std::string::npos);
 }
 
 TEST_F(Asking, AClosedStudyAnswersThatItIsClosed) {
