@@ -98,10 +98,11 @@ class StudyPanels final : public Panels {
   }
 
   Result<void> act(const Action& action) override {
-    DETOL_ASSIGN(const OpenStudy study, open_named(action.study));
+    DETOL_ASSIGN(OpenStudy study, open_named(action.study));
     const std::lock_guard one(acting_);  // a process has one ledger of a database
     if (action.kind != Action::kNote) return request(study, action);
     if (action.trial) DETOL_TRY(one_trial(study, std::to_string(*action.trial)));
+    study.reader.reset();  // on a network file system one process opens the file once
     DETOL_TRY(change_labels(storage_, study.record, {.target = action.trial, .note = action.note}));
     return with(action.study, [](LiveStudy& live, const OpenStudy&) -> Result<void> {
       live.forget_model();

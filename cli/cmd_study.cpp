@@ -155,8 +155,8 @@ Result<int> run_budget(const Arguments& arguments) {
 }
 
 Result<int> label_study(const Arguments& arguments, const LabelChange& change) {
-  DETOL_ASSIGN(const OpenStudy study,
-               open_study(arguments.globals.storage, arguments.text("NAME")));
+  DETOL_ASSIGN(OpenStudy study, open_study(arguments.globals.storage, arguments.text("NAME")));
+  study.reader.reset();  // on a network file system one process opens the file once
   DETOL_TRY(change_labels(arguments.globals.storage, study.record, change));
   return 0;
 }

@@ -215,15 +215,19 @@ Result<Rows> reasons(const OpenStudy& study, const Rows& trial) {
   return rows;
 }
 
-// Records what the arguments say of the trial.
-Result<void> label(const Arguments& arguments, const StudyRecord& study, TrialId trial) {
+// Records what the arguments say of the trial. On a network file system one process opens the file
+// once, so that the reader makes room meanwhile.
+Result<void> label(const Arguments& arguments, OpenStudy& study, TrialId trial) {
   LabelChange change{.target = trial, .tags = arguments.all("tag")};
   change.removes_tags = arguments.has("remove");
   if (arguments.has("note")) change.note = arguments.text("note");
   if (change.removes_tags && change.tags.empty())
     return fail(ErrorCode::kUsage, "--remove takes off what --tag says; --note '' removes a note");
   if (change.tags.empty() && !change.note) return {};
-  return change_labels(arguments.globals.storage, study, change);
+  study.reader.reset();
+  DETOL_TRY(change_labels(arguments.globals.storage, study.record, change));
+  DETOL_ASSIGN(study.reader, Reader::open(arguments.globals.storage));
+  return {};
 }
 
 // Asks whoever runs the study to prune the trial or to retry it, and reads what became of it.
@@ -239,11 +243,10 @@ Result<void> request(const Arguments& arguments, const OpenStudy& study, Rows& t
 }
 
 Result<int> show_trial(const Arguments& arguments) {
-  DETOL_ASSIGN(const OpenStudy study,
-               open_study(arguments.globals.storage, arguments.text("STUDY")));
+  DETOL_ASSIGN(OpenStudy study, open_study(arguments.globals.storage, arguments.text("STUDY")));
   DETOL_ASSIGN(Rows trial, one_trial(study, arguments.text("ID")));
   DETOL_TRY(request(arguments, study, trial));
-  DETOL_TRY(label(arguments, study.record, trial_of(trial, 0)));
+  DETOL_TRY(label(arguments, study, trial_of(trial, 0)));
   Rows rows;
   if (arguments.has("arch")) {
     DETOL_ASSIGN(rows, architecture(study, trial));

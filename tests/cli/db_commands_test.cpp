@@ -1,7 +1,10 @@
 // `db restore` and `studies` over bases as killed processes leave them.
 
+#include <stdlib.h>
+
 #include <filesystem>
 
+#include "encodings/study/study_config.h"
 #include "knowledge/backup.h"
 #include "tests/cli/command_on_base.h"
 
@@ -10,13 +13,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kSphere = "version: 1\nstudy: s\nfunction: {name: sphere}\n";
+
 class BaseCommands : public testing_support::CommandOnBase {
  protected:
   std::unique_ptr<Ledger> begin_study() const {
     auto ledger = Ledger::open(storage()).value();
     StudyRecord record;
     record.name = "s";
-    record.config = "version: 1\nstudy: s\nfunction: {name: sphere}\n";
+    record.config = kSphere;
     record.objectives = {minimize("value")};
     record.budget = "9trials";
     (void)ledger->create_study(record).value();
@@ -30,6 +35,20 @@ TEST_F(BaseCommands, RestoreFindsTheBackupThatAKilledRotationLeft) {
   ASSERT_TRUE(back_up(storage(), file, false));
   fs::rename(file, file.string() + ".1");
   EXPECT_EQ(json({"db", "restore"})["backup"], file.string() + ".1");
+}
+
+// There one process opens the file once.
+TEST_F(BaseCommands, LabelOnANetworkFileSystem) {
+  auto ledger = begin_study();
+  append_trial(*ledger, 1, 0,
+               load_study_config(kSphere, "s.yaml")->space.at(std::vector<double>{0.5, 0.5}),
+               {{"value", 1.0}});
+  ledger.reset();
+  ::setenv("DETOL_TEST_NETWORK_FS", "1", 1);  // NOLINT(concurrency-mt-unsafe)
+  EXPECT_TRUE(run({"study", "note", "s", "text"}).code);
+  EXPECT_TRUE(run({"study", "tag", "s", "word"}).code);
+  EXPECT_EQ(json({"trial", "s", "0", "--note", "text"})["note"], "text");
+  ::unsetenv("DETOL_TEST_NETWORK_FS");  // NOLINT(concurrency-mt-unsafe)
 }
 
 TEST_F(BaseCommands, AStudyThatNobodyRunsAnyMoreWasKilled) {
