@@ -121,13 +121,18 @@ Json json_of(const StudyConfig& config, const AskedTrial& trial) {
   return answer;
 }
 
+bool is_beyond_63_bits(const json& whole) {
+  return whole.is_number_unsigned() &&
+         whole.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()};
+}
+
 Result<Genome> genome_from(const json& params, const StudyConfig& config) {
   std::vector<std::pair<std::string, Value>> assignments;
   if (!params.is_object()) return bad("\"params\" must be an object");
   for (const auto& [name, value] : params.items()) {
     if (value.is_boolean())
       assignments.emplace_back(name, value.get<bool>());
-    else if (value.is_number_integer())
+    else if (value.is_number_integer() && !is_beyond_63_bits(value))
       assignments.emplace_back(name, value.get<std::int64_t>());
     else if (value.is_number())
       assignments.emplace_back(name, value.get<double>());

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "core/json_text.h"
@@ -51,11 +50,8 @@ Json json_of(const Domain& domain) {
 
 // Returns the option as the space file has it: a number or a word.
 Json json_of(const std::string& option) {
-  double number = 0;
-  const char* end = option.data() + option.size();
-  const auto [next, error] = std::from_chars(option.data(), end, number);
-  if (error == std::errc() && next == end) return json_or_discarded<Json>(option);
-  return option;
+  const Json number = json_or_discarded<Json>(option);
+  return number.is_number() ? number : Json(option);
 }
 
 Json named(const std::string& name, const std::map<std::string, std::string>& options) {

@@ -205,6 +205,14 @@ TEST_F(AskLines, ACandidateOfTheCallersIsATrialOrAKnownOne) {
             std::string::npos);
 }
 
+TEST_F(AskLines, AWholeNumberBeyond63BitsIsNotANegativeOne) {
+  open({}, "",
+       "version: 1\nstudy: t\nexternal: {}\nparameters: {n: {type: int, low: -5, high: 5}}\n"
+       "objectives: [{metric: loss, direction: minimize}]\n");
+  EXPECT_NE(error_of(R"({"ask": 1, "params": {"n": 18446744073709551615}})").find("-5 to 5"),
+            std::string::npos);
+}
+
 TEST_F(AskLines, WhatIsNoCallIsAnErrorAndChangesNothing) {
   for (const char* line :
        {"", "no json", "[1]", "{}", R"({"ask": "x"})", R"({"ask": -1})", R"({"tell": 0})",
