@@ -28,7 +28,7 @@ class Table {
   static Result<Table> load(const TableConfig& config);
 
   // Returns the row of StudyConfig::table_key, or nullptr. Numbers are compared to twelve digits,
-  // everything else as text; TRUE equals true.
+  // whole ones to all of theirs, everything else as text; TRUE equals true.
   const Row* find(const std::vector<std::string>& key) const;
 
   std::size_t rows() const { return rows_.size(); }

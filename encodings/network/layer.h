@@ -1,7 +1,8 @@
 #pragma once
 
 // Layer: one operation of a network, with its shape rule, its parameters and its FLOPs.
-// A new layer type is one row in layer.cpp, plus the backends and exporters that run it.
+// A new layer type is one row in layer.cpp, plus everything that goes through networks layer by
+// layer: README.md of this folder lists it.
 //
 // Shapes are per image, channels x height x width; a vector is channels x 1 x 1.
 

@@ -58,8 +58,11 @@ struct Domain {
   // True if `code` is one of this domain's values.
   bool contains(double code) const;
 
-  Value value_of(double code) const;                        // REQUIRES: contains(code)
-  std::optional<double> code_of(const Value& value) const;  // accepts 1 for 1.0, "1" never for 1
+  Value value_of(double code) const;  // REQUIRES: contains(code)
+
+  // Accepts 1 for 1.0, "1" never for 1, and the number 3.1 for the text 3.10, as which earlier
+  // versions recorded it.
+  std::optional<double> code_of(const Value& value) const;
 };
 
 // Describes the accepted values in a message: "sgd, adamw", "0.0001 to 0.1", "true or false".
