@@ -155,7 +155,7 @@ TEST_F(AskProgram, SaysWhatIsWrongInOneLine) {
       {{"ask", "s", "--params", "x"}, 2, "must be a JSON object"},
       {{"tell", "s", "7", "--value", "1"}, 2, "study s has no trial 7"},
       {{"tell", "s", "0"}, 2, "say one of --value"},
-      {{"tell", "s", "0", "--value", "much"}, 2, "'much' is no number"},
+      {{"tell", "s", "0", "--value", "much"}, 2, "'much' is not a number"},
       {{"tell", "s", "0", "--value", "1", "--failed", "x"}, 2, "say one of"},
       {{"tell", "s", "0", "--values", "{\"lost\": 1}"}, 2, "the metric loss is missing"},
       {{"tell", "s", "0", "--pruned"}, 2, "has reported nothing yet"},
