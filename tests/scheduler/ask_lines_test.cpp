@@ -108,6 +108,19 @@ TEST_F(AskLines, EveryFormOfAValueIsTheSame) {
   EXPECT_EQ(ask(R"({"best": true})").at("best").at("values"), json({{"loss", 0.5}}));
 }
 
+TEST_F(AskLines, AReportThatKeepsToTheConstraintsIsBetterThanOneThatDoesNot) {
+  std::string space(kSpace);
+  space.replace(space.find("study: s"), 8, "study: c");
+  open({}, "", space + "constraints: [{metric: size, max: 5}]\n");
+  ask(R"({"ask": 2})");
+  ask(R"({"report": 0, "step": 1, "values": {"loss": 0.1, "size": 9}})");
+  ask(R"({"report": 0, "step": 2, "values": {"loss": 0.5, "size": 3}})");
+  ask(R"({"report": 0, "step": 3, "values": {"loss": 0.2, "size": 9}})");
+  ask(R"({"tell": 0, "pruned": true})");
+  EXPECT_EQ(ask(R"({"best": true})").at("best").at("values").at("loss"), 0.5);
+  EXPECT_EQ(ask(R"({"report": 1, "values": 0.1})").at("error"), "the metric size is missing");
+}
+
 TEST_F(AskLines, ATrialEndsInEachWayThatItCan) {
   ask(R"({"ask": 4})");
   EXPECT_EQ(ask(R"({"tell": 0, "failed": "no luck"})").at("state"), "FAIL");
@@ -289,6 +302,25 @@ TEST_F(AskLines, ATrialOfWhichItsCallerNeverHeardIsGivenAgain) {
   ask(R"({"have": [1]})", elsewhere);
   EXPECT_EQ(ask(R"({"ask": 1})").at("trials").at(0).at("trial"), 0);
   EXPECT_EQ(ask(R"({"tell": 1, "values": 1})", elsewhere), json({{"state", "COMPLETE"}}));
+}
+
+TEST_F(AskLines, ACallerKeepsTheTrialsOfThisProcessThatItDoesNotName) {
+  ask(R"({"ask": 1})", "ask elsewhere/1");
+  EXPECT_EQ(ask(R"({"have": []})", "ask elsewhere/1"), json::object());
+  EXPECT_EQ(ask(R"({"tell": 0, "values": 1})", "ask elsewhere/1"), json({{"state", "COMPLETE"}}));
+}
+
+TEST_F(AskLines, TrueAndFalseAreValuesOfAFlagAlone) {
+  std::string space(kSpace);
+  space.replace(space.find("study: s"), 8, "study: f");
+  space.replace(space.find("batch: 32"), 9, "flag: {type: bool}");
+  open({}, "", space);
+  const auto asked = [&](const std::string& x, const std::string& flag) {
+    return ask(R"({"ask": 1, "params": {"opt": "sgd", "x": )" + x + R"(, "flag": )" + flag + "}}");
+  };
+  EXPECT_EQ(asked("0.5", "true").at("trials").at(0).at("params").at("flag"), json(true));
+  EXPECT_EQ(asked("true", "true").at("error"), "x cannot be true; it accepts 0 to 1");
+  EXPECT_EQ(asked("0.5", "1").at("error"), "flag cannot be 1; it accepts true or false");
 }
 
 TEST_F(AskLines, AnAttemptThatWasReplacedTellsNothing) {

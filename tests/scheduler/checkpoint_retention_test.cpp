@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -124,6 +125,15 @@ TEST_F(CheckpointRetentionTest, OfEqualTrialsKeepsTheCompleteOnes) {
   EXPECT_TRUE(fs::exists(file(11, 4)));
 }
 
+TEST_F(CheckpointRetentionTest, ATrialThatBreaksTheConstraintsTakesNoPlaceOfTheTenBest) {
+  for (TrialId id = 0; id < 13; ++id) {
+    begin(id);
+    train(id, 4, {{"loss", 12.0 - static_cast<double>(id)}, {"constraint_violation", id > 9}});
+    end(id, "COMPLETE", "");
+  }
+  for (TrialId id = 0; id < 13; ++id) EXPECT_EQ(fs::exists(file(id, 4)), id <= 9) << "trial " << id;
+}
+
 TEST_F(CheckpointRetentionTest, KeepsNothingOfAFailedTrial) {
   begin(0);
   train(0, 2, {{"loss", 0}});
@@ -199,6 +209,12 @@ TEST_F(RetentionOfTwoObjectives, KeepsTheWholeParetoSet) {
   run(50, 20, 40.5);  // dominates trials 20 to 40
   for (TrialId id = 0; id < 50; ++id)
     EXPECT_EQ(fs::exists(file(id, 1)), id < 20 || id > 40) << "trial " << id;
+}
+
+TEST_F(RetentionOfTwoObjectives, ATrialWithoutAnObjectiveOustsNobodyFromTheParetoSet) {
+  for (TrialId id = 0; id < 12; ++id) run(id, static_cast<double>(id), static_cast<double>(id));
+  run(12, -1, std::nan(""));
+  for (TrialId id = 0; id < 12; ++id) EXPECT_TRUE(fs::exists(file(id, 1))) << "trial " << id;
 }
 
 TEST_F(RetentionOfTwoObjectives, OfEqualTrialsKeepsAFewInTheParetoSet) {
