@@ -193,7 +193,7 @@ TEST_F(AskLines, AStepIsAtMostABillion) {
   ask(R"({"ask": 1})");
   EXPECT_EQ(error_of(R"({"report": 0, "step": 2147483647, "values": 1})"),
             "\"step\" is at most 1000000000");
-  EXPECT_EQ(ask(R"({"report": 0, "step": 1000000000, "values": 1})"), json({{"stop", false}}));
+  EXPECT_TRUE(ask(R"({"report": 0, "step": 1000000000, "values": 1})").contains("stop"));
 }
 
 TEST_F(AskLines, ATellAndTheNextAskAreOneCall) {
