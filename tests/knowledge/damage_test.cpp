@@ -313,7 +313,11 @@ TEST(Damage, ThatMakesTheSchemaSeemOlderIsNotMigrated) {
     std::string bytes = database_of_another_program();
     bytes[63] = static_cast<char>(older);
     Files{bytes, ""}.put(path);
-    for (const Error& error : {Reader::open(path).error(), Ledger::open(path).error()}) {
+    const auto reader = Reader::open(path);
+    const auto ledger = Ledger::open(path);
+    ASSERT_FALSE(reader);
+    ASSERT_FALSE(ledger);
+    for (const Error& error : {reader.error(), ledger.error()}) {
       EXPECT_EQ(error.code, ErrorCode::kStorage);
       EXPECT_NE(error.message.find("is not of its schema's version"), std::string::npos)
           << error.message;

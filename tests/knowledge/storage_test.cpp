@@ -140,7 +140,11 @@ TEST(Storage, WithoutALogIsReadInAFolderWhereNothingMayBeWritten) {
 
 TEST(Storage, IsAPathAndNoUrl) {
   for (const char* url : {"sqlite:///x.db", "sqlite:////tmp/x.db", "postgresql://host/x"}) {
-    for (const Error& error : {Ledger::open(url).error(), Reader::open(url).error()}) {
+    const auto ledger = Ledger::open(url);
+    const auto reader = Reader::open(url);
+    ASSERT_FALSE(ledger);
+    ASSERT_FALSE(reader);
+    for (const Error& error : {ledger.error(), reader.error()}) {
       EXPECT_EQ(error.code, ErrorCode::kUsage);
       EXPECT_NE(error.message.find("takes a path, no URL"), std::string::npos) << error.message;
     }
