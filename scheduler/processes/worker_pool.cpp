@@ -135,7 +135,8 @@ class WorkerPool final : public Pool {
   void retire() override {
     registry_.retire();
     for (const Slot& slot : free()) {
-      end(slot.worker, "not needed");
+      const auto [trial, attempt] = registry_.workers().at(slot.worker).stopped;
+      if (attempt == 0) end(slot.worker, "not needed");  // else its program has a grace to end
     }
   }
 

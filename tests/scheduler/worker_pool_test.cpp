@@ -38,6 +38,19 @@ TEST_F(WorkerPoolTest, AVerdictThatStopsATrialFreesItsWorker) {
   EXPECT_EQ(pool->free().size(), 1u);
 }
 
+// Its program has a grace to end; who waits for that would wait for all of it.
+TEST_F(WorkerPoolTest, AWorkerThatIsNotNeededEndsOnceItsStoppedTrialHasEnded) {
+  start_worker();
+  start_trial();
+  pool->acknowledge(message::ReportAck{5, 1, 1, Verdict::kStop});
+  pool->retire();
+  EXPECT_FALSE(is_ordered(supervisor::Command::kKill));
+  say(message::Ended{.worker = 0, .trial = 5, .attempt = 1, .evaluation = {}});
+  while (events.empty() && heard()) continue;
+  pool->retire();
+  EXPECT_TRUE(is_ordered(supervisor::Command::kKill));
+}
+
 TEST_F(WorkerPoolTest, ARepeatedReportOfAStoppedTrialIsAnsweredAgainWithTheNextOrder) {
   start_worker();
   start_trial();
