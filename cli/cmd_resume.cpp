@@ -43,9 +43,10 @@ Result<int> run_resume(const Arguments& arguments) {
     DETOL_ASSIGN(const auto reader, Reader::open(options.storage));
     DETOL_ASSIGN(record, reader->study(arguments.text("STUDY")));
     if (arguments.has("budget")) DETOL_TRY(check_total(*reader, record, arguments.text("budget")));
+    DETOL_ASSIGN(const auto overrides, set_overrides(arguments));
+    DETOL_ASSIGN(options.config, load_study_config(record.config, record.name, overrides));
+    say_known_remarks(*reader, record, options.config.data);
   }
-  DETOL_ASSIGN(const auto overrides, set_overrides(arguments));
-  DETOL_ASSIGN(options.config, load_study_config(record.config, record.name, overrides));
   options.config.study = record.name;  // `--if-exists new` may have numbered it
   options.resume = true;
   options.budget = arguments.text("budget");

@@ -8,6 +8,7 @@
 #include "cli/devices.h"
 #include "cli/model_training.h"
 #include "cli/output.h"
+#include "cli/preflight.h"
 #include "cli/retraining.h"
 #include "cli/stop_signals.h"
 #include "cli/test_score.h"
@@ -62,6 +63,7 @@ Result<int> run_retrain(const Arguments& arguments) {
   DETOL_ASSIGN(ModelRecord record, ModelRecord::open(storage, study.record.name));
   DETOL_ASSIGN(StudyData shared, load_study_data(study));
   DETOL_TRY(check_has_test(study, shared));
+  say_remarks(shared.config.data, shared.data->info);
   DETOL_ASSIGN(RunOptions run, training_options_of(arguments, study, shared));
   Retraining work{.study = study,
                   .shared = std::move(shared),

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
+#include "core/hash.h"
+#include "core/json_text.h"
 #include "core/log.h"
 #include "core/table.h"
 #include "core/utf8.h"
@@ -97,6 +100,20 @@ void say_remarks(const DataConfig& config, const DatasetInfo& data) {
 Cell size_of_space(const Space& space) {
   const double size = space.cardinality();
   return std::isinf(size) ? Cell("continuous") : Cell(size);
+}
+
+void say_known_remarks(Reader& reader, const StudyRecord& record, const DataConfig& config) {
+  const auto rows =
+      reader.select("SELECT facts_json->>'remarks' FROM v_datasets WHERE dataset = ?1",
+                    {to_hex(record.data_fingerprint)});
+  if (!rows || rows->rows.empty()) return;
+  const auto* text = std::get_if<std::string>(&rows->rows.front().front());
+  const auto remarks = json_or_discarded(text != nullptr ? *text : "");
+  DatasetInfo data;
+  for (const auto& remark : remarks) {
+    if (remark.is_string()) data.remarks.push_back(remark.get<std::string>());
+  }
+  say_remarks(config, data);
 }
 
 Result<Preflight> check_study(const StudyConfig& config) {

@@ -31,6 +31,10 @@ Cell size_of_space(const Space& space);
 // Every command that begins to work with new data calls it before anything is drawn there.
 void say_remarks(const DataConfig& config, const DatasetInfo& data);
 
+// Says the same again of a study's data, as its knowledge base has it: for runs that do not look at
+// them first.
+void say_known_remarks(Reader& reader, const StudyRecord& record, const DataConfig& config);
+
 // Makes the searcher and the pruner once, reads the budget and the initial trials, reads the whole
 // data set and says what was found in it. Errors start with the place in the space file.
 Result<Preflight> check_study(const StudyConfig& config);
