@@ -272,8 +272,6 @@ Result<Dataset> load_csv(const DataConfig& config) {
   scatter(records, labels, assignment, dataset);
   dataset.info.fingerprint =
       with_settings(fingerprint_of(config, records, assignment), config, look, dataset);
-  dataset.info.look = std::make_shared<TableLook>(look);
-  dataset.info.remarks = remarks_of(config, look);
   if (labelled)
     DETOL_TRY(check_classes(config, assignment, labels, dataset.class_names));
   else if (config.task == TaskKind::kMultiLabel)
@@ -282,6 +280,7 @@ Result<Dataset> load_csv(const DataConfig& config) {
   if (!config.test_path.empty()) {
     DETOL_TRY(add_test_file(config, look, dataset));
   }
+  dataset.info.remarks = remarks_of(config, look);
   dataset.info.look = std::make_shared<TableLook>(std::move(look));
   return dataset;
 }
