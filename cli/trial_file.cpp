@@ -101,8 +101,7 @@ class TrialReader {
       });
     };
     DETOL_ASSIGN(OpenCsv opened, open_csv_like({}, CsvDialect{}, std::move(text), fits));
-    for (const std::string& remark : opened.remarks)
-      log_info("{}: {}", file_.path.string(), remark);
+    for (const auto& remark : opened.remarks) log_info("{}: {}", file_.path.string(), remark);
     CsvReader& reader = opened.reader;
     decimal_ = opened.dialect.decimal;
     DETOL_ASSIGN(const bool has_header, reader.next());
@@ -169,11 +168,8 @@ class TrialReader {
       return text;
     }
     const auto number = number_in(text, decimal_);
-    if (!number) return text;
-    return *number;
+    return number ? Value(*number) : Value(text);
   }
-
-  // ------- JSON
 
   Result<void> read_array(std::string_view bytes) {
     DETOL_ASSIGN(const PlainJson array,
