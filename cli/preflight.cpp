@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/hash.h"
 #include "core/json_text.h"
@@ -93,8 +94,8 @@ Result<Budget> check_budget(const StudyConfig& config) {
 void say_remarks(const DataConfig& config, const DatasetInfo& data) {
   std::filesystem::path path(config.path);
   if (!path.has_filename()) path = path.parent_path();  // of "folder/"
-  for (const std::string& remark : data.remarks)
-    log_info("{}: {}", printable(path.filename().string()), remark);
+  std::string of = fmt::format(" ({})", printable(path.filename().string()));
+  for (const std::string& remark : data.remarks) log_info("{}{}", remark, std::exchange(of, {}));
 }
 
 Cell size_of_space(const Space& space) {

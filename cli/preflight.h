@@ -27,7 +27,8 @@ Result<Budget> check_budget(const StudyConfig& config);
 // Returns the number of candidates of a space, or that there is no such number: "continuous".
 Cell size_of_space(const Space& space);
 
-// Says once, on stderr, what was guessed of the data, left out or passed over: a line for each.
+// Says once, on stderr, what was guessed of the data, left out or passed over: a line for each, the
+// first of which names the data.
 // Every command that begins to work with new data calls it before anything is drawn there.
 void say_remarks(const DataConfig& config, const DatasetInfo& data);
 

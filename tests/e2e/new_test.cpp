@@ -61,12 +61,13 @@ TEST(Search, SaysOnceWhatItFoundInTheDataUnlessItIsQuiet) {
   };
   const Ran ran = search("loud", {});
   ASSERT_EQ(ran.code, 0) << ran.err;
-  EXPECT_EQ(count_of("people.csv: column 'note': text", ran.err), 1) << ran.err;
-  EXPECT_EQ(count_of("people.csv: column 'id': differs in every record", ran.err), 1) << ran.err;
-  EXPECT_EQ(count_of("people.csv: 60 records of 5 columns", ran.err), 1) << ran.err;
+  EXPECT_EQ(count_of("column 'note': text", ran.err), 1) << ran.err;
+  EXPECT_EQ(count_of("column 'id': differs in every record", ran.err), 1) << ran.err;
+  EXPECT_EQ(count_of("60 records of 5 columns", ran.err), 1) << ran.err;
+  EXPECT_EQ(count_of(" (people.csv)\n", ran.err), 1) << ran.err;
   const Ran resumed = run(folder.path(), {"resume", "loud", "--budget", "+1trials", "-j", "1"});
   ASSERT_EQ(resumed.code, 0) << resumed.err;
-  EXPECT_EQ(count_of("people.csv: column 'note': text", resumed.err), 1) << resumed.err;
+  EXPECT_EQ(count_of("column 'note': text", resumed.err), 1) << resumed.err;
   const Ran quiet = search("quiet", {"-q"});
   ASSERT_EQ(quiet.code, 0) << quiet.err;
   EXPECT_EQ(count_of("column", quiet.err), 0) << quiet.err;
