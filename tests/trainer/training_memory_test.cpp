@@ -117,8 +117,7 @@ TEST(TrainingMemory, CountsWhatAGroupKeepsOfEveryWeight) {
   NetworkBuilder builder({1000, 1, 1});
   const NodeId x = builder.add({.kind = kDense, .channels = 1600}, {builder.input()});
   const Network network = builder.build(x).value();
-  constexpr int kRanks = 4;
-  const auto copies = [&](const Recipe& recipe, int ranks = kRanks) {
+  const auto copies = [&](const Recipe& recipe, int ranks = 4) {
     const std::int64_t one = foreseen_bytes(network, {.batch_size = 4});
     const std::int64_t all = training_bytes(network, recipe, ranks).value();
     return static_cast<double>(all - ranks * one) / (4.0 * 1000 * 1600) / ranks;
@@ -127,7 +126,7 @@ TEST(TrainingMemory, CountsWhatAGroupKeepsOfEveryWeight) {
   // 8 bytes of all elements and a hundredth of them of five.
   EXPECT_NEAR(copies({.batch_size = 4}), 1, 0.01);
   EXPECT_NEAR(copies({.batch_size = 4, .compression = "fp16"}), 1, 0.01);
-  EXPECT_NEAR(copies({.batch_size = 4, .compression = "top_k"}), 1 + kRanks + 2 + 0.1, 0.01);
+  EXPECT_NEAR(copies({.batch_size = 4, .compression = "top_k"}), 1 + 4 + 2 + 0.1, 0.01);
   EXPECT_NEAR(copies({.batch_size = 4, .staleness = 2}), 3 + 3, 0.01);
   EXPECT_EQ(copies({.batch_size = 4, .compression = "top_k", .staleness = 2}, 1), 0);
 }
