@@ -275,7 +275,7 @@ class Driver {
   Promises promises_;                        // of running trials; none without a limit
   std::map<TrialId, double> epoch_work_;     // of each trial that started here
   double least_epoch_work_ = 0;              // of these; 0: unknown
-  bool lacked_time_ = false;                 // in this turn a trial could not start
+  bool lacked_time_ = false;                 // in the last turn a trial could not start
   int without_time_ = 0;                     // proposals in a row that wait for more budget
   bool has_released_ = false;                // workers, as nothing had time for them
   std::map<TrialId, double> bytes_;          // foreseen of each trial, where that was asked for

@@ -17,7 +17,7 @@ Driver::Supply Driver::supply() const {
   const bool is_used_up = trials_left() <= 0 && is_nothing_waiting();
   if (closing_ || is_stopping() || exhausted_ || is_used_up) return Supply::kNone;
   const bool is_at_work = proposals_.is_at_work() || refitter_.is_at_work();
-  const bool is_later = proposals_.is_dry() || is_nothing_new();
+  const bool is_later = proposals_.is_dry() || is_nothing_new() || lacked_time_;
   return !is_at_work && is_later ? Supply::kLater : Supply::kComing;
 }
 

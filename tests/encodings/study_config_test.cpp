@@ -36,7 +36,7 @@ TEST(CnnSpace, HasTheChoicesOfItsFileInItsOrder) {
   EXPECT_EQ(study.space.domains().back().name, "batch_size");
   EXPECT_EQ(study.max_epochs, 9);
   EXPECT_EQ(study.algorithm.name, "portfolio");
-  EXPECT_EQ(study.pruner.name, "asha");
+  EXPECT_EQ(study.pruner.name, "hyperband");
   EXPECT_EQ(study.pruner.options.at("reduction_factor"), "3");
   EXPECT_EQ(study.constraints.max_memory, 400e6);
   EXPECT_EQ(study.resources.max_trial_duration_s, 7200);

@@ -160,12 +160,13 @@ TEST_F(Asking, AFunctionThatNamesNoParameterFailsItsTrialsAndSaysWhy) {
     const auto best = optimize(small_space(), function, with, {.threads = 1});
     return best ? "it has a value" : best.error().message;
   };
-  EXPECT_EQ(error_of("misspelt", [](TrialContext& trial) { return trial.number("momntum"); }),
-            "no trial has a value; the last failed: unknown parameter 'momntum'; did you mean "
-            "'momentum'? known: x, opt, momentum");
-  EXPECT_EQ(error_of("text", [](TrialContext& trial) { return Values(trial.flag("x") ? 1 : 0); })
-                .find("no trial has a value; the last failed: parameter 'x' is "),
-            0u);
+  EXPECT_NE(error_of("misspelt", [](TrialContext& trial) { return trial.number("momntum"); })
+                .find("3 trials all failed, trial 2 as unknown parameter 'momntum'; did you mean "
+                      "'momentum'? known: x, opt, momentum"),
+            std::string::npos);
+  EXPECT_NE(error_of("text", [](TrialContext& trial) { return Values(trial.flag("x") ? 1 : 0); })
+                .find("3 trials all failed, trial 2 as parameter 'x' is "),
+            std::string::npos);
   EXPECT_NE(error_of("whole", [](TrialContext& trial) { return double(trial.integer("x")); })
                 .find("which is not a whole number"),
             std::string::npos);
@@ -208,7 +209,8 @@ TEST_F(Asking, TrialsThatFailedInAnEarlierRunAreGivenOutAgain) {
                     },
                     with, {.threads = 1});
   };
-  EXPECT_EQ(run(true, true).error().message, "no trial has a value; the last failed: a typo");
+  EXPECT_NE(run(true, true).error().message.find("5 trials all failed, trial 4 as a typo"),
+            std::string::npos);
   EXPECT_EQ(calls, 5);
   EXPECT_FALSE(run(false, false));
   EXPECT_EQ(calls, 5) << "nothing is left of the budget";
