@@ -4,6 +4,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
+
 namespace detol::inline cli {
 namespace {
 
@@ -33,7 +35,7 @@ Cell cell_of(const Json& value) {
   if (value.is_null()) return {};
   if (value.is_number_integer()) return value.get<std::int64_t>();
   if (value.is_number()) return value.get<double>();
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? value.get<std::string>() : compact(value);
 }
 
 void add_column(Rows& table, const std::string& name, std::vector<Cell> cells) {
@@ -47,7 +49,7 @@ std::vector<std::pair<std::string, std::vector<Cell>>> members_of(const Rows& ro
   std::vector<std::pair<std::string, std::vector<Cell>>> members;
   for (std::size_t i = 0; i < rows.rows.size(); ++i) {
     const auto* text = std::get_if<std::string>(&rows.rows[i][column]);
-    const Json object = Json::parse(text == nullptr ? "" : *text, nullptr, false);
+    const Json object = json_or_discarded<Json>(text == nullptr ? "" : *text);
     if (!object.is_object()) continue;
     for (const auto& [key, value] : object.items()) {
       const std::string name = rows.columns[column] + "." + key;

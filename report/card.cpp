@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/hash.h"
+#include "core/json_text.h"
 #include "report/panels.h"
 #include "scheduler/monitor/view.h"
 
@@ -58,8 +59,7 @@ std::string scorer_text(const StudyConfig& config) {
 std::vector<std::string> remarks_on_data(const ReportSource& source) {
   std::vector<std::string> remarks;
   if (source.dataset.rows.empty()) return remarks;
-  const auto facts = nlohmann::json::parse(cell_text(source.dataset, 0, "facts_json"), nullptr,
-                                           /*allow_exceptions=*/false);
+  const auto facts = json_or_discarded(cell_text(source.dataset, 0, "facts_json"));
   if (!facts.is_object() || !facts.contains("remarks") || !facts["remarks"].is_array())
     return remarks;
   for (const auto& remark : facts["remarks"]) {

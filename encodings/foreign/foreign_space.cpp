@@ -45,7 +45,7 @@ std::string quoted(const std::string& text) {
 std::string written(const Value& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return quoted(*text);
   const auto* real = std::get_if<double>(&value);
-  return real != nullptr ? nlohmann::json(*real).dump() : to_text(value);
+  return real != nullptr ? compact(nlohmann::json(*real)) : to_text(value);
 }
 
 std::string written(const std::vector<Value>& values) {
@@ -131,7 +131,7 @@ Result<ForeignSpace> read_foreign_space(std::string_view text, std::string_view 
   DETOL_ASSIGN(YamlNode tree, parse_yaml(text, place));
   // JSON means what YAML 1.2 reads in it.
   std::vector<std::string> remarks;
-  if (!nlohmann::json::accept(text)) remarks = read_as_pyyaml(tree);
+  if (!is_json(text)) remarks = read_as_pyyaml(tree);
   for (const Format& format : kFormats) {
     if (!format.fits(tree)) continue;
     DETOL_ASSIGN(ForeignSpace space, format.read(tree, place));

@@ -8,6 +8,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "core/table.h"
 #include "encodings/foreign/distribution.h"
 #include "encodings/foreign/formats.h"
@@ -35,7 +36,7 @@ bool has_attributes(const YamlNode& node) {
 YamlNode distribution_in(const YamlNode& node) {
   if (node.kind != YamlNode::Kind::kScalar || !node.scalar.starts_with('{')) return node;
   YamlNode inner = parse_yaml(node.scalar, YamlSource{}).value_or(node);
-  if (!nlohmann::json::accept(node.scalar)) read_as_pyyaml(inner);
+  if (!is_json(node.scalar)) read_as_pyyaml(inner);
   return inner;
 }
 

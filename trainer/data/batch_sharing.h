@@ -11,7 +11,7 @@
 namespace detol::inline trainer {
 
 // Returns why ranks cannot share the batches of a training; empty if they can: each needs an image
-// of every batch, which has at most all training images.
+// of every batch, which has at most all training images. No images: their number is not known.
 std::string why_not_shared(const DatasetInfo& info, std::int64_t batch, int ranks);
 
 }  // namespace detol::inline trainer
