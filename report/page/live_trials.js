@@ -38,7 +38,7 @@ function liveTable(change, acts) {
   search.value = asked.words;
   section.append(element("div", {class: "pages"}, element("label", {for: "wanted"}, "Only rows with "), search, says, back, on),
       element("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of trials"},
-        element("table", {id: "trials"}, element("caption", {}, "Trials, the newest first unless another column is chosen"),
+        element("table", {id: "trials"}, element("caption", {}, "Trials; a heading sorts by its column"),
           element("thead", {}, head), body)));
 
   const sorter = (column) => button(column.title, () => {
