@@ -161,6 +161,43 @@ TEST(BudgetOfAStudy, SuspendsATrialWhoseEpochIsLongerThanForeseenAndResumesItThe
   EXPECT_EQ(more.trial(0).unreported_s, 0);
 }
 
+// An epoch is foreseen to take 5 s, of which 15 were trained before: it may end at any time.
+TEST(BudgetOfAStudy, ResumesASuspendedEpochForWhatIsLeftOfIt) {
+  FakeStudy study;
+  study.epochs = 4;
+  study.pool.seconds = [](const message::Train&, int epoch) { return epoch == 2 ? 50 : 5; };
+  study.budget = "20s";
+  ASSERT_TRUE(study.run());
+  FakeStudy more(1, study.ledger);
+  more.pool.seconds = study.pool.seconds;
+  more.pool.left_s() = study.pool.left_s();
+  more.budget = "23s";
+  ASSERT_TRUE(more.run());
+  EXPECT_EQ(more.pool.started.size(), 1u);
+  EXPECT_EQ(more.trial(0).unreported_s, 18);
+}
+
+// 42 s of device time are 10.5 s of four workers.
+TEST(BudgetOfAStudy, InDeviceTimeEndsWhenAllWorkersTogetherHaveUsedIt) {
+  FakeStudy study(4);
+  study.pool.epoch_s = 100;
+  study.budget = "42cpu-s";
+  ASSERT_TRUE(study.run());
+  ASSERT_FALSE(study.pool.suspended_at.empty());
+  EXPECT_EQ(study.pool.suspended_at.front(), 10.5);
+}
+
+TEST(BudgetOfAStudy, FewProposalsInARowWaitForMoreOfIt) {
+  FakeStudy study;
+  const auto is_large = [&](TrialId trial) { return trial > 0; };
+  study.epoch_work = [&](const Candidate&) {
+    return is_large(study.driver->state().next_id()) ? 1000 : 10;
+  };
+  study.budget = "30s";
+  ASSERT_TRUE(study.run());
+  EXPECT_EQ(study.driver->state().in_state(TrialState::kWaiting).size(), 4u);
+}
+
 TEST(BudgetOfAStudy, ATrialThatItEndsBeforeAnyReportIsPrunedAndTaughtNothing) {
   FakeStudy study;
   study.config.algorithm.name = "fake_model";
