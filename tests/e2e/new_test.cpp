@@ -62,7 +62,7 @@ TEST(Search, SaysOnceWhatItFoundInTheDataUnlessItIsQuiet) {
   const Ran ran = search("loud", {});
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(count_of("column 'note': text", ran.err), 1) << ran.err;
-  EXPECT_EQ(count_of("column 'id': differs in every record", ran.err), 1) << ran.err;
+  EXPECT_EQ(count_of("column 'id': counts the records", ran.err), 1) << ran.err;
   EXPECT_EQ(count_of("60 records of 5 columns", ran.err), 1) << ran.err;
   EXPECT_EQ(count_of(" (people.csv)\n", ran.err), 1) << ran.err;
   const Ran resumed = run(folder.path(), {"resume", "loud", "--budget", "+1trials", "-j", "1"});
