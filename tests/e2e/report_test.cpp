@@ -95,7 +95,7 @@ TEST(Report, OfAFunctionWithTwoObjectivesHasItsFront) {
   for (std::size_t i = 0; i < front.size(); ++i)
     EXPECT_EQ(model["pareto"]["front"][i], front[i]["trial"]);
   EXPECT_EQ(model["importance"]["rows"].size(), 3U);
-  EXPECT_TRUE(model["networks"].contains("why"));
+  EXPECT_TRUE(model["networks"].is_null()) << "a function has none";
 }
 
 TEST(Report, OfAskedTrialsWaitsForNoneOfThem) {
@@ -159,7 +159,7 @@ TEST(Plot, DrawsHistoryAndFrontAndWritesThem) {
   EXPECT_EQ(without.wait().code, 7);
   if (find_program("gnuplot").empty()) GTEST_SKIP() << "gnuplot is not installed";
   const Ran nowhere = run(folder.path(), {"plot", "-o", "no/front.svg"});
-  EXPECT_EQ(nowhere.code, 7);
+  EXPECT_EQ(nowhere.code, 5);
   EXPECT_EQ(nowhere.out, "");
   EXPECT_EQ(run(folder.path(), {"plot", "-o", "front.svg"}).code, 0);
   EXPECT_NE(text_of(folder.path() / "front.svg").find("two: Pareto front"), std::string::npos);
