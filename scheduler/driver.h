@@ -197,7 +197,7 @@ class Driver {
   double next_work(TrialId trial) const;
   NextEpoch first_report_of(TrialId trial, double epoch_work, const Slot& slot) const;
   bool may_fit(TrialId trial, const Slot& slot);
-  void release_idle(const std::vector<Slot>& slots);
+  bool may_release(const std::vector<Slot>& left) const;
   void hire_again();
   NextEpoch next_epoch(TrialId trial) const;
   NextEpoch next_epoch(TrialId trial, const Slot& slot) const;
@@ -277,7 +277,8 @@ class Driver {
   double least_epoch_work_ = 0;              // of these; 0: unknown
   bool lacked_time_ = false;                 // in the last turn a trial could not start
   int without_time_ = 0;                     // proposals in a row that wait for more budget
-  bool has_released_ = false;                // workers, as nothing had time for them
+  bool releases_ = false;                    // in this turn, workers that nothing has time for
+  bool has_released_ = false;                // such workers, which may be hired again
   std::map<TrialId, double> bytes_;          // foreseen of each trial, where that was asked for
   int without_memory_ = 0;                   // trials that no free worker has the memory for
   int equal_in_row_ = 0;                     // proposals in a row that wait for an equal trial

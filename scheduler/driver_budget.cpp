@@ -65,13 +65,11 @@ bool Driver::may_fit(TrialId id, const Slot& slot) {
          has_time_for(first_report_of(id, least_epoch_work_, slot));
 }
 
-// Ends the free workers where nothing has time beside what runs: of a budget in device time they
-// would use up, idle, what the running trials were promised.
-void Driver::release_idle(const std::vector<Slot>& slots) {
+// Returns whether the workers that are left are better ended, as nothing has time beside what runs:
+// of a budget in device time they would use up, idle, what the running trials were promised.
+bool Driver::may_release(const std::vector<Slot>& left) const {
   const bool costs = consumption_.cpu_s || consumption_.gpu_s;
-  if (!costs || slots.empty() || closing_ || proposals_.is_at_work()) return;
-  parts_.pool.retire();
-  has_released_ = true;
+  return lacked_time_ && costs && !left.empty() && !proposals_.is_at_work();
 }
 
 // Starts the workers again that were released, where there is more time, or nobody is left.

@@ -67,10 +67,13 @@ Result<void> Driver::continue_what_the_budget_ended() {
 // worker hears the verdict that ends a trial and the order of the next one together. Where no more
 // are placed, those that the commit has freed are ended.
 Result<void> Driver::place() {
+  releases_ = false;
   DETOL_TRY(answer_waiting());
   DETOL_TRY(fill_free_workers());
   DETOL_TRY(commit());
-  if (closing_ || is_stopping()) parts_.pool.retire();
+  releases_ = releases_ && !is_paused_;  // else orders still wait for the disk
+  has_released_ = has_released_ || releases_;
+  if (closing_ || is_stopping() || releases_) parts_.pool.retire();
   return {};
 }
 
@@ -109,7 +112,7 @@ Result<void> Driver::fill_free_workers() {
   }
   if (!proposals_.is_at_work()) waiting_since_s_.clear();
   if (lacked_time_ && state_.running() == 0) close_for_budget();
-  if (lacked_time_) release_idle(slots);
+  releases_ = may_release(slots);
   if (without_memory_ > 0 && state_.running() == 0) close_for_memory(slots);
   const bool may_prepare = slots.empty() && !closing_ && state_.next_id() >= parts_.initial.size();
   if (may_prepare) proposals_.prepare(demand_of(slots, 0), trials_left());

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/rng.h"
 #include "tests/scheduler/fake_study.h"
 
 namespace detol {
@@ -116,6 +117,26 @@ TEST(BudgetOfAStudy, NoWorkerIsHeldIdleBesideALongEpoch) {
     trained_s += id == 0 ? 80 : 10 * epochs;
   }
   EXPECT_NEAR(trained_s, spent_s, 1);
+}
+
+// Trials of 2 to 40 s an epoch: whoever is ended as nothing has time for him has no order.
+TEST(BudgetOfAStudy, NoWorkerIsEndedThatHasJustGotATrial) {
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    FakeStudy study(8);
+    study.config.seed = seed;
+    study.config.pruner.name = "asha";
+    study.epochs = 9;
+    study.pool.seconds = [&](const message::Train& train, int) {
+      return 2 + static_cast<double>(Rng(seed).split(train.trial).below(39));
+    };
+    study.budget = "800cpu-s";
+    ASSERT_TRUE(study.run());
+    double trained_s = 0;
+    for (const TrialRecord& trial : study.driver->state().trials())
+      trained_s += trial.train_s + trial.unreported_s;
+    EXPECT_LE(trained_s, study.driver->state().spent().device_s * 1.001) << "seed " << seed;
+    EXPECT_LE(study.driver->state().spent().device_s, 801) << "seed " << seed;
+  }
 }
 
 // An epoch of 10 s is 20 s of device time, and 10 of the wall clock all the same.
