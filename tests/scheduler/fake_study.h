@@ -133,9 +133,10 @@ class FakePool final : public Pool, public TrainingModel {
     return (x - 0.3) * (x - 0.3) + 1.0 / epoch;
   }
 
-  int group_size = 1;          // these two are set before the first call
-  std::vector<double> memory;  // bytes of each worker; none: without limit
-  int busy_others = 0;         // workers that never become free
+  int group_size = 1;           // these three are set before the first call
+  std::size_t most_events = 1;  // that it returns at once
+  std::vector<double> memory;   // bytes of each worker; none: without limit
+  int busy_others = 0;          // workers that never become free
   double epoch_s = 1;
   std::function<double(const message::Train&, int epoch)> seconds;  // of an epoch; null: epoch_s
   std::vector<double> early_reports;  // parts of the first epoch, ascending
@@ -182,10 +183,11 @@ class FakePool final : public Pool, public TrainingModel {
   }
   SimulatedPool& pool() {
     if (!pool_) {
-      pool_ = std::make_unique<SimulatedPool>(
-          SimulatedPoolSettings{
-              .workers = workers_, .group_size = group_size, .most_events = 1, .memory = memory},
-          *this, clock_);
+      pool_ = std::make_unique<SimulatedPool>(SimulatedPoolSettings{.workers = workers_,
+                                                                    .group_size = group_size,
+                                                                    .most_events = most_events,
+                                                                    .memory = memory},
+                                              *this, clock_);
     }
     return *pool_;
   }
