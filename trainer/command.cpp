@@ -30,6 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 using End = Evaluation::End;
 
+constexpr const char* kOutputFile = "output.log";
 constexpr double kLookEveryS = 0.05;  // at the report and at requests to stop
 constexpr double kSettlesS = 2;       // a program that has reported may be about to end
 
@@ -89,18 +90,40 @@ class CommandRun {
     for (const std::string_view metric : reported_metrics(config_)) wanted.emplace_back(metric);
     DETOL_ASSIGN(auto lines, ReportLines::open(report_path_, wanted));
     if (auto end = tell(lines.read())) return *end;
+    const bool has_kept = has_kept_something();
+    if (!has_kept) DETOL_TRY(lines.begins_again());
+    const std::size_t unnumbered = lines.unnumbered();
+    const int reported = lines.reported();
     auto program = Program::start(start());
     if (!program) return failure(Cause::kInvalid, program.error().message);
-    ProgramOutput output(job_.folder / "output.log", job_.attempt, patterns_of(command_.prints));
+    ProgramOutput output(job_.folder / kOutputFile, job_.attempt, patterns_of(command_.prints));
     DETOL_ASSIGN(Evaluation end, supervise(*program, output, lines));
     program->end();
     for (const std::string& mistake : lines.mistakes())
       log_warning("trial {}: {}", job_.trial, mistake);
     if (!output.mistake().empty()) log_warning("trial {}: {}", job_.trial, output.mistake());
+    if (has_kept && unnumbered > 0 && lines.unnumbered() > unnumbered)
+      log_warning(
+          "trial {}: its reports name no step; those after its restart were counted on from step {}"
+          ", which is right only if the program went on from there; report \"step\", too",
+          job_.trial, reported);
     return end;
   }
 
  private:
+  // Returns whether there is anything in the trial's folder from which its program may go on.
+  bool has_kept_something() const {
+    std::error_code error;
+    for (auto each = fs::directory_iterator(job_.folder, error); each != fs::directory_iterator();
+         each.increment(error)) {
+      const fs::path name = each->path().filename();
+      const bool is_ours = name == report_path_.filename() || name == kOutputFile ||
+                           std::ranges::find(kNetworkFiles, name) != kNetworkFiles.end();
+      if (!is_ours) return true;
+    }
+    return false;
+  }
+
   ProgramStart start() const {
     const fs::path checkpoint = job_.folder / "checkpoint";
     const std::string steps = command_.steps > 0 ? std::to_string(command_.steps) : "";

@@ -252,6 +252,22 @@ TEST_F(Tune, LosesAProgramWithItsWorkerAndRunsItAgain) {
   EXPECT_EQ(trial()["epochs"], 2);
 }
 
+// Nothing of its first start is left to go on from, so its lines are those of steps from 1 again.
+TEST_F(Tune, CountsTheStepsOfAProgramThatBeginsAgainFromTheFirst) {
+  write_script(
+      "for loss in 5 4 3 2 1; do echo \"{\\\"loss\\\": $loss}\" >> \"$DETOL_REPORT\"\n"
+      "[ $loss = 4 ] && { [ -e go ] || sleep 1000; }; done; exit 0");
+  Program search(folder_.path(), tune_words({"--budget", "1trials", "--steps", "5"}));
+  ASSERT_TRUE(search.says("epoch 2")) << search.wait().err;
+  std::ofstream(folder_.path() / "go") << "";
+  ::kill(search.children("__worker").front(), SIGKILL);
+  const Ran ran = search.wait();
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const Json rows = query("SELECT epoch, value FROM v_metrics WHERE name = 'loss' ORDER BY epoch");
+  ASSERT_EQ(rows.size(), 5u) << rows;
+  for (const Json& row : rows) EXPECT_EQ(row["value"], 6 - row["epoch"].get<int>()) << rows;
+}
+
 // Python's package reports, and turns the signal to stop into a word.
 TEST_F(Tune, GivesAPythonProgramItsTrial) {
   if (std::system("command -v python3 > /dev/null") != 0) GTEST_SKIP() << "there is no python3";

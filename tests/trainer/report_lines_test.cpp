@@ -115,6 +115,34 @@ TEST_F(Lines, OfALaterAttemptFollowAnUnfinishedOne) {
   EXPECT_EQ(lines.mistakes()[0], "line 2 of the report: it is no JSON object");
 }
 
+TEST_F(Lines, OfAProgramThatBeginsAgainCountFromItsFirstStep) {
+  append("{\"loss\": 5}\n{\"loss\": 4}\n");
+  ReportLines lines = open();
+  EXPECT_EQ(text_of(lines.read()), "1 loss=5; 2 loss=4");
+  ASSERT_TRUE(lines.begins_again());
+  append("{\"loss\": 5}\n{\"loss\": 4}\n{\"loss\": 3}\n");
+  EXPECT_EQ(text_of(lines.read()), "3 loss=3");
+  EXPECT_EQ(text_of(open().read()), "1 loss=5; 2 loss=4; 3 loss=3");  // whoever reads it later
+}
+
+TEST_F(Lines, OfSeveralMetricsCountFromTheFirstStepTogether) {
+  append("{\"size\": 1}\n{\"loss\": 5}\n{\"size\": 1}\n");
+  ReportLines lines = open({"loss", "size"});
+  EXPECT_EQ(text_of(lines.read()), "1 loss=5 size=1");
+  ASSERT_TRUE(lines.begins_again());
+  append("{\"loss\": 5}\n{\"size\": 1}\n{\"loss\": 4}\n{\"size\": 2}\n");
+  EXPECT_EQ(text_of(lines.read()), "2 loss=4 size=2");
+  EXPECT_EQ(lines.unnumbered(), 7u);
+}
+
+TEST_F(Lines, OfAProgramThatDidNotReportAreLeftAsTheyAre) {
+  append("nothing\n");
+  ReportLines lines = open();
+  EXPECT_EQ(text_of(lines.read()), "");
+  ASSERT_TRUE(lines.begins_again());
+  EXPECT_EQ(std::filesystem::file_size(path_), 8u);
+}
+
 TEST_F(Lines, AreNotNestedDeeperThanTheStack) {
   ReportLines lines = open();
   append("{\"loss\": 1, \"more\": " + std::string(200'000, '[') + std::string(200'000, ']') +

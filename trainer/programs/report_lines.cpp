@@ -20,6 +20,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr const char* kNote = "detol";  // the name of what is no metric but a note of ours
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 constexpr std::size_t kMostMistakes = 3;
 constexpr std::size_t kMostNames = 8;    // of metrics, in a message
@@ -110,6 +111,11 @@ Result<ReportLines> ReportLines::open(const std::filesystem::path& path,
   return ReportLines(path, std::move(wanted));
 }
 
+Result<void> ReportLines::begins_again() const {
+  if (reported_ == 0) return {};
+  return append_line(path_, compact(json{{kNote, "the program begins with its first step again"}}));
+}
+
 std::vector<StepReport> ReportLines::read() {
   std::vector<StepReport> reports;
   std::ifstream file(path_, std::ios::binary);
@@ -143,27 +149,45 @@ void ReportLines::take(std::string_view line, std::vector<StepReport>& reports) 
   const json read = json_or_discarded(as_json(line));
   if (!read.is_object()) return mistake("it is no JSON object");
   has_object_ = true;
-  auto key = read.find("step");
-  if (key == read.end()) key = read.find("epoch");
-  int step = std::max(reported_ + 1, pending_.step);
-  if (key != read.end()) {
-    const double written = number_in(*key).value_or(-1);
-    if (!(written >= 0 && written < 1e9) || written != std::floor(written))
-      return mistake("its step is no whole number from 0 to 1e9");
-    if (written == 0 && reported_ == 0) counts_from_0_ = true;
-    step = static_cast<int>(written) + (counts_from_0_ ? 1 : 0);
+  if (read.size() == 1 && read.contains(kNote)) {
+    complete_ = 0;
+    pending_ = {};
+    return;
   }
-  if (step <= reported_) return;
-  if (step != pending_.step) pending_ = {.step = step, .metrics = {}};
+  if (!begin_step(read)) return;
   for (const auto& [name, value] : read.items()) {
     if (name == "step" || name == "epoch") continue;
     take_metric(name, value);
   }
   const auto is_there = [&](const std::string& name) { return pending_.metrics.contains(name); };
   if (!std::ranges::all_of(wanted_, is_there)) return;
-  reported_ = step;
-  reports.push_back(std::move(pending_));
+  complete_ = pending_.step;
+  if (complete_ > reported_) {
+    reported_ = complete_;
+    reports.push_back(std::move(pending_));
+  }
   pending_ = {};
+}
+
+// Makes pending_ that of the line's step; returns false if the line does not count.
+bool ReportLines::begin_step(const json& line) {
+  auto key = line.find("step");
+  if (key == line.end()) key = line.find("epoch");
+  int step = std::max(complete_ + 1, pending_.step);
+  if (key == line.end()) {
+    ++unnumbered_;
+  } else {
+    const double written = number_in(*key).value_or(-1);
+    if (!(written >= 0 && written < 1e9) || written != std::floor(written)) {
+      mistake("its step is no whole number from 0 to 1e9");
+      return false;
+    }
+    if (written == 0 && reported_ == 0) counts_from_0_ = true;
+    step = static_cast<int>(written) + (counts_from_0_ ? 1 : 0);
+    if (step <= reported_) return false;
+  }
+  if (step != pending_.step) pending_ = {.step = step, .metrics = {}};
+  return true;
 }
 
 void ReportLines::take_metric(const std::string& name, const json& value) {

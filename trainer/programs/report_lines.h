@@ -7,7 +7,7 @@
 //   {"step": 3, "val_loss": 0.41}
 //
 // `step` (or `epoch`) is a whole number that rises; a program that counts from 0 has its steps
-// raised by one; without it, a line belongs to the step after the last report. Every other number
+// raised by one; without it, a line belongs to the step after the last one. Every other number
 // is a metric, NaN and infinities as any language writes them among them; other values are left
 // out. A report counts once the lines of its step have all
 // metrics that are wanted. A line of a step that was reported, or of an earlier one, is ignored.
@@ -42,6 +42,16 @@ class ReportLines {
   // Returns the report of a last line that has no end but is whole. Of a program that has ended.
   std::vector<StepReport> unended();
 
+  // Says, in the file, that a program which was stopped is started with nothing to go on from. Does
+  // nothing if no step was reported. Errors (kStorage).
+  Result<void> begins_again() const;
+
+  // Returns how many lines without a step have been read.
+  std::size_t unnumbered() const { return unnumbered_; }
+
+  // Returns the last step that was reported; 0 before there is one.
+  int reported() const { return reported_; }
+
   // Returns what was wrong with lines, at most a few; empty if nothing was.
   const std::vector<std::string>& mistakes() const { return mistakes_; }
 
@@ -53,6 +63,7 @@ class ReportLines {
       : path_(std::move(path)), wanted_(std::move(wanted)) {}
 
   void take(std::string_view line, std::vector<StepReport>& reports);
+  bool begin_step(const nlohmann::json& line);
   void take_metric(const std::string& name, const nlohmann::json& value);
   void mistake(std::string what);
 
@@ -61,7 +72,9 @@ class ReportLines {
   std::streamoff read_ = 0;
   std::string rest_;    // a line without its end
   int reported_ = 0;    // the last step
+  int complete_ = 0;    // the last step whose lines have all metrics, of this start of the program
   StepReport pending_;  // the lines of a step that lack a metric
+  std::size_t unnumbered_ = 0;
   bool counts_from_0_ = false;
   std::size_t lines_ = 0;
   bool has_object_ = false;        // some line was one
