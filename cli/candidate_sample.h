@@ -13,9 +13,9 @@ namespace detol::inline cli {
 inline constexpr std::int64_t kUsualSample = 200;  // candidates
 
 struct CandidateSample {
-  std::vector<std::int64_t> params, flops, memory;  // of those that would be trained
+  std::vector<std::int64_t> params = {}, flops = {}, memory = {};  // of those that would be trained
   std::int64_t drawn = 0;
-  std::string reason;  // why the first was refused
+  std::string reason = {};  // why the first was refused
 
   std::int64_t refused() const { return drawn - static_cast<std::int64_t>(params.size()); }
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -63,6 +64,12 @@ Result<std::string> cell_of(const json& value, const TableDialect& dialect) {
   return cell + '"';
 }
 
+// Returns a truth value as the column's table spells it (True, TRUE), everything else as it is.
+json spelled_as_in(const TableColumn& column, const json& value) {
+  const auto category = value.is_boolean() ? column.category_spelled(compact(value)) : std::nullopt;
+  return category ? json(*category) : value;
+}
+
 // Returns the row as a line of a CSV file of the network's columns.
 Result<std::string> line_of(const json& row, const TableEncoder& table,
                             const TableDialect& dialect) {
@@ -72,7 +79,7 @@ Result<std::string> line_of(const json& row, const TableEncoder& table,
     const auto found = row.find(column.name);
     if (found == row.end())
       return fail(ErrorCode::kInput, fmt::format("a row has no {}", compact(json(column.name))));
-    DETOL_ASSIGN(const std::string cell, cell_of(*found, dialect));
+    DETOL_ASSIGN(const std::string cell, cell_of(spelled_as_in(column, *found), dialect));
     if (&column != &table.columns.front()) line += dialect.separator;
     line += cell;
   }

@@ -183,6 +183,24 @@ TEST_F(NewInputs, OfATableMayHaveCategoriesThatAreNew) {
   EXPECT_EQ(inputs[at + 1], 0);
 }
 
+TEST_F(NewInputs, OfATableSayWhichCategoriesAreNew) {
+  const Preprocessing data = trained_on(forty(as_it_was));
+  const auto said_of = [&](const std::string& colours) {
+    const auto file = write("new.csv", "age,colour,size\n" + colours);
+    testing::internal::CaptureStderr();
+    read(file, data, 2);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(said_of("1,red,1\n2,blue,1\n"), "");
+  const std::string news = said_of("1,red,1\n2,Red,1\n3,green,1\n4,,1\n5,blue,1\n");
+  EXPECT_NE(news.find("new.csv: column 'colour': 3 of 5 records have a value that the records to "
+                      "train on do not have (the first is 'Red')"),
+            std::string::npos)
+      << news;
+  EXPECT_NE(said_of("1,red,1\n2,?,1\n").find("1 of 2 records"), std::string::npos);
+  EXPECT_NE(said_of("1,red,1\n2,?,1\n").find("(an empty cell)"), std::string::npos);
+}
+
 TEST_F(NewInputs, OfATableMayMissACategoryByAnyWordForIt) {
   const Preprocessing data = trained_on(forty([](const auto& cells) {
     return cells[0] + "," + (cells[2] == "?" ? "" : cells[1]) + "," + cells[2] + "," + cells[3];

@@ -125,6 +125,14 @@ TEST_F(MixedTable, AMissingNumberIsTheMedianOfTheTrainingRecords) {
   EXPECT_EQ(column.inputs(), 2u);
 }
 
+TEST(TableColumn, FindsACategoryWhateverTheCaseOfItsLetters) {
+  const TableColumn column{
+      .name = "x", .kind = ColumnKind::kCategory, .categories = {"False", "True", "TRUE", "Tru"}};
+  EXPECT_EQ(column.category_spelled("true"), "True");
+  EXPECT_EQ(column.category_spelled("false"), "False");
+  EXPECT_EQ(column.category_spelled("tr"), std::nullopt);
+}
+
 TEST_F(MixedTable, RareCategoriesShareAnInputAndNewOnesHaveNone) {
   TableColumn column{.name = "x", .kind = ColumnKind::kCategory};
   const std::vector<std::string> dictionary = {"a", "b", "c", "d"};
@@ -246,6 +254,12 @@ TEST_F(MixedTable, ATestFileIsReadByTheNamesOfItsColumns) {
   EXPECT_EQ(first[2], 7);
   EXPECT_TRUE(std::isnan(second[2]));
   EXPECT_EQ(inputs_of(loaded, 41)[1] + inputs_of(loaded, 41)[2], 0) << "a new category";
+  ASSERT_FALSE(loaded.info.remarks.empty());
+  EXPECT_NE(loaded.info.remarks.back().find(
+                "column 'colour': 1 of 2 records have a value that the records to train on do not "
+                "have (the first is 'green')"),
+            std::string::npos)
+      << loaded.info.remarks.back();
   std::ofstream(data.test_path) << "kind,age,size\nodd,7,3\n";
   EXPECT_TRUE(load_dataset(data).error().message.starts_with(path("test.csv") +
                                                              ":1:1: unknown column 'colour'"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cctype>
 #include <cmath>
 #include <numeric>
 
@@ -126,6 +127,14 @@ std::size_t TableColumn::inputs() const {
 
 float TableColumn::code_of(std::string_view category) const {
   return static_cast<float>(std::ranges::find(categories, category) - categories.begin());
+}
+
+std::optional<std::string> TableColumn::category_spelled(std::string_view word) const {
+  const auto lower = [](unsigned char c) { return std::tolower(c); };
+  const auto found = std::ranges::find_if(categories, [&](const std::string& category) {
+    return std::ranges::equal(category, word, {}, lower, lower);
+  });
+  return found != categories.end() ? std::optional(*found) : std::nullopt;
 }
 
 void TableColumn::encode(float cell, std::span<float> out) const {

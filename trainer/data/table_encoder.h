@@ -62,6 +62,9 @@ struct TableColumn {
   // is none of them.
   float code_of(std::string_view category) const;
 
+  // Returns the first category that is the word but for the case of its letters.
+  std::optional<std::string> category_spelled(std::string_view word) const;
+
   // Writes the column's inputs. REQUIRES: out.size() == inputs().
   void encode(float cell, std::span<float> out) const;
 

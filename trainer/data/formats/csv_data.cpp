@@ -15,6 +15,7 @@
 #include "trainer/data/formats/csv_look.h"
 #include "trainer/data/formats/csv_records.h"
 #include "trainer/data/formats/files.h"
+#include "trainer/data/formats/new_categories.h"
 #include "trainer/data/split.h"
 #include "trainer/data/statistics.h"
 
@@ -34,14 +35,24 @@ std::vector<std::string> classes_of(const CsvRecords& records) {
   return names;
 }
 
-// Replaces the places in the file's dictionary by the numbers that stand for categories.
-void translate(const TableColumn& column, CsvRecords& records, std::size_t input) {
+// Replaces the places in the file's dictionary by the numbers that stand for categories; notes
+// those that are none.
+void translate(const TableColumn& column, CsvRecords& records, std::size_t input,
+               NewCategories& news) {
   if (column.kind != ColumnKind::kCategory) return;
   std::vector<float> codes;
   for (const std::string& category : records.dictionaries[input])
     codes.push_back(column.code_of(category));
-  for (std::size_t at = input; at < records.values.size(); at += records.width)
-    records.values[at] = codes[static_cast<std::size_t>(records.values[at])];
+  std::vector<std::int64_t> cells(codes.size());
+  for (std::size_t at = input; at < records.values.size(); at += records.width) {
+    const auto place = static_cast<std::size_t>(records.values[at]);
+    records.values[at] = codes[place];
+    ++cells[place];
+  }
+  for (std::size_t place = 0; place < codes.size(); ++place) {
+    if (codes[place] >= static_cast<float>(column.categories.size()))
+      news.see(column, records.dictionaries[input][place], cells[place]);
+  }
 }
 
 // Says what was read and guessed of the table and its label.
@@ -85,7 +96,11 @@ Result<void> add_test_file(const DataConfig& config, TableLook& look, Dataset& d
     look.remarks.push_back(fmt::format("{}: {} records without a label, left out", config.test_path,
                                        test.without_label));
   if (dataset.table) {
-    for (std::size_t i = 0; i < test.width; ++i) translate(dataset.table->columns[i], test, i);
+    NewCategories news;
+    for (std::size_t i = 0; i < test.width; ++i)
+      translate(dataset.table->columns[i], test, i, news);
+    for (const std::string& remark : news.remarks(test.count()))
+      look.remarks.push_back(fmt::format("{}: {}", config.test_path, remark));
   }
   dataset.values.insert(dataset.values.end(), test.values.begin(), test.values.end());
   dataset.targets.insert(dataset.targets.end(), test.targets.begin(), test.targets.end());
@@ -255,7 +270,9 @@ Result<Dataset> load_csv(const DataConfig& config) {
   auto width = static_cast<std::int64_t>(records.width);
   if (!config.sequence) {
     auto encoder = std::make_shared<TableEncoder>(fit_encoder(config, look, records, assignment));
-    for (std::size_t i = 0; i < records.width; ++i) translate(encoder->columns[i], records, i);
+    NewCategories of_test_or_validation;  // those of the same file are as rare as its own
+    for (std::size_t i = 0; i < records.width; ++i)
+      translate(encoder->columns[i], records, i, of_test_or_validation);
     width = static_cast<std::int64_t>(encoder->inputs());
     if (width == 0)
       return fail(ErrorCode::kInput, config.path +

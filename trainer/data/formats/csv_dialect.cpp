@@ -229,7 +229,8 @@ std::optional<double> days_in(std::string_view text, DateOrder order) {
   if (year_digits != 4 || month < 1 || day < 1 || !date.ok()) return std::nullopt;
   const auto time = time_in(fields);
   if (!time) return std::nullopt;
-  return std::chrono::sys_days(date).time_since_epoch().count() + *time;
+  const auto days = std::chrono::sys_days(date).time_since_epoch().count();
+  return static_cast<double>(days) + *time;
 }
 
 }  // namespace detol::inline trainer

@@ -10,6 +10,7 @@
 #include "trainer/data/formats/csv_open.h"
 #include "trainer/data/formats/csv_records.h"
 #include "trainer/data/formats/inputs.h"
+#include "trainer/data/formats/new_categories.h"
 
 namespace detol::inline trainer {
 namespace {
@@ -67,8 +68,9 @@ tl::expected<Layout, std::string> layout_of(std::span<const std::string> first,
 
 class CsvInputs final : public InputReader {
  public:
-  CsvInputs(OpenCsv file, Layout layout, const Preprocessing& data)
-      : reader_(std::move(file.reader)),
+  CsvInputs(std::string path, OpenCsv file, Layout layout, const Preprocessing& data)
+      : path_(std::move(path)),
+        reader_(std::move(file.reader)),
         decimal_(file.dialect.decimal),
         layout_(std::move(layout)),
         data_(data) {
@@ -83,7 +85,10 @@ class CsvInputs final : public InputReader {
     Inputs inputs;
     while (inputs.count() < most) {
       DETOL_ASSIGN(const bool more, reader_.next());
-      if (!more) break;
+      if (!more) {
+        say_what_is_new();
+        break;
+      }
       if (std::exchange(is_first_, false) && layout_.has_header) continue;
       const auto cells = reader_.cells();
       for (std::size_t i = 0; i < layout_.places.size(); ++i) {
@@ -96,13 +101,20 @@ class CsvInputs final : public InputReader {
   }
 
  private:
-  Result<float> value_of(std::size_t input, const CsvCell& cell) const {
+  void say_what_is_new() {
+    for (const std::string& remark : std::exchange(new_categories_, {}).remarks(records_))
+      log_warning("{}: {}", path_, remark);
+  }
+
+  Result<float> value_of(std::size_t input, const CsvCell& cell) {
     const TableColumn& column = data_.table->columns[input];
     const bool misses = is_missing(cell.text);
     if (column.kind == ColumnKind::kCategory) {
       const auto& codes = codes_[input];
-      const auto found = codes.find(std::string(misses ? std::string_view() : cell.text));
-      return found != codes.end() ? found->second : static_cast<float>(codes.size());
+      const std::string text(misses ? std::string_view() : cell.text);
+      if (const auto found = codes.find(text); found != codes.end()) return found->second;
+      new_categories_.see(column, text);
+      return static_cast<float>(codes.size());
     }
     if (misses) return std::numeric_limits<float>::quiet_NaN();
     const double offset = data_.offsets.of_input(input);
@@ -112,11 +124,13 @@ class CsvInputs final : public InputReader {
                           fmt::format("as column {} had to train on", in_quotes(column.name)));
   }
 
+  const std::string path_;
   CsvReader reader_;
   const char decimal_;
   const Layout layout_;
   const Preprocessing data_;
   std::vector<std::unordered_map<std::string, float>> codes_;  // of each column's categories
+  NewCategories new_categories_;
   bool is_first_ = true;
   std::int64_t records_ = 0;
 };
@@ -142,7 +156,7 @@ Result<std::unique_ptr<InputReader>> open_csv_inputs(const std::filesystem::path
   auto layout = layout_of(first, table);
   if (!layout) return file.reader.error_at(file.reader.here(), layout.error());
   for (const std::string& remark : file.remarks) log_info("{}: {}", path.string(), remark);
-  return std::make_unique<CsvInputs>(std::move(file), *std::move(layout), data);
+  return std::make_unique<CsvInputs>(path.string(), std::move(file), *std::move(layout), data);
 }
 
 }  // namespace detol::inline trainer
