@@ -1,15 +1,15 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
-#include "cli/final_choice.h"
-#include "cli/labels.h"
-#include "cli/model_rows.h"
+#include "cli/label_columns.h"
 #include "cli/output.h"
-#include "cli/recommended_rows.h"
-#include "cli/trial_rows.h"
 #include "cli/trial_table.h"
 #include "core/log.h"
 #include "search/recommendation.h"
+#include "studies/final_choice.h"
+#include "studies/model_rows.h"
+#include "studies/recommended_rows.h"
+#include "studies/trial_rows.h"
 
 namespace detol::inline cli {
 namespace {

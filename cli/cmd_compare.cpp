@@ -10,8 +10,8 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/trial_rows.h"
 #include "core/log.h"
+#include "studies/trial_rows.h"
 #include "surrogate/comparison.h"
 
 namespace detol::inline cli {

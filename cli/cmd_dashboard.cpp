@@ -12,17 +12,17 @@
 #include <thread>
 
 #include "cli/commands.h"
-#include "cli/labels.h"
 #include "cli/live_study.h"
 #include "cli/output.h"
-#include "cli/stop_signals.h"
-#include "cli/study_requests.h"
-#include "cli/watch.h"
 #include "core/host.h"
 #include "core/json_text.h"
 #include "core/log.h"
 #include "dashboard/server.h"
 #include "knowledge/changes.h"
+#include "models/stop_signals.h"
+#include "studies/labels.h"
+#include "studies/open_study.h"
+#include "studies/study_requests.h"
 
 namespace detol::inline cli {
 namespace {

@@ -7,12 +7,12 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/trial_file.h"
 #include "core/file.h"
 #include "core/log.h"
 #include "knowledge/exchange/merge.h"
 #include "knowledge/exchange/optuna.h"
 #include "knowledge/query.h"
+#include "studies/trial_file.h"
 
 namespace detol::inline cli {
 namespace {

@@ -11,7 +11,6 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/settings.h"
-#include "cli/trial_file.h"
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/hash.h"
@@ -20,6 +19,7 @@
 #include "knowledge/exchange/optuna.h"
 #include "knowledge/studies.h"
 #include "scheduler/budget.h"
+#include "studies/trial_file.h"
 #include "trainer/evaluator.h"
 
 namespace detol::inline cli {

@@ -6,19 +6,19 @@
 #include <utility>
 #include <vector>
 
-#include "cli/child_trainings.h"
 #include "cli/commands.h"
-#include "cli/distillation.h"
-#include "cli/ensembles.h"
 #include "cli/model_training.h"
 #include "cli/output.h"
-#include "cli/retraining.h"
-#include "cli/stop_signals.h"
-#include "cli/test_score.h"
 #include "core/exit_code.h"
 #include "core/json_text.h"
 #include "core/log.h"
 #include "core/table.h"
+#include "models/child_trainings.h"
+#include "models/distillation.h"
+#include "models/ensembles.h"
+#include "models/retraining.h"
+#include "models/stop_signals.h"
+#include "models/test_score.h"
 #include "trainer/trainer.h"
 
 namespace detol::inline cli {

@@ -10,13 +10,13 @@
 #include <filesystem>
 
 #include "cli/commands.h"
-#include "cli/final_choice.h"
 #include "cli/output.h"
 #include "cli/run_options.h"
 #include "cli/search_setup.h"
 #include "cli/settings.h"
 #include "core/exit_code.h"
 #include "core/log.h"
+#include "models/choose_finally.h"
 #include "trainer/collectives/mpi_group.h"
 
 namespace detol::inline cli {

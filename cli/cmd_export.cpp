@@ -4,19 +4,20 @@
 #include <filesystem>
 
 #include "cli/commands.h"
-#include "cli/model_card.h"
-#include "cli/model_network.h"
-#include "cli/network_files.h"
+#include "cli/model_options.h"
 #include "cli/output.h"
-#include "cli/pareto_rows.h"
-#include "cli/retraining.h"
-#include "cli/test_score.h"
-#include "cli/thresholds.h"
-#include "cli/trained_model.h"
 #include "core/file.h"
 #include "core/log.h"
 #include "core/table.h"
 #include "export/export.h"
+#include "models/model_card.h"
+#include "models/model_network.h"
+#include "models/network_files.h"
+#include "models/retraining.h"
+#include "models/test_score.h"
+#include "models/thresholds.h"
+#include "models/trained_model.h"
+#include "studies/pareto_rows.h"
 
 namespace detol::inline cli {
 namespace {

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "cli/commands.h"
-#include "cli/importance.h"
 #include "cli/output.h"
+#include "studies/importance.h"
 namespace detol::inline cli {
 namespace {
 

@@ -3,16 +3,16 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "cli/landscape.h"
 #include "cli/model_training.h"
 #include "cli/output.h"
-#include "cli/stop_signals.h"
-#include "cli/test_score.h"
 #include "core/exit_code.h"
 #include "core/file.h"
 #include "core/json_text.h"
 #include "core/log.h"
 #include "knowledge/artefacts.h"
+#include "models/landscape.h"
+#include "models/stop_signals.h"
+#include "models/test_score.h"
 
 namespace detol::inline cli {
 namespace {

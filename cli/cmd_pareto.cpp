@@ -1,7 +1,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/pareto_rows.h"
 #include "cli/trial_table.h"
+#include "studies/pareto_rows.h"
 
 namespace detol::inline cli {
 namespace {

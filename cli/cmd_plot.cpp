@@ -13,12 +13,12 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/pareto_rows.h"
 #include "core/durable_file.h"
 #include "core/program.h"
 #include "core/table.h"
 #include "core/terminal.h"
 #include "report/chart.h"
+#include "studies/pareto_rows.h"
 
 namespace detol::inline cli {
 namespace {

@@ -4,10 +4,11 @@
 #include <iterator>
 
 #include "cli/commands.h"
-#include "cli/model_network.h"
+#include "cli/model_options.h"
 #include "cli/output.h"
 #include "cli/predict_server.h"
-#include "cli/predictions.h"
+#include "models/model_network.h"
+#include "models/predictions.h"
 #include "web/request.h"
 
 namespace detol::inline cli {

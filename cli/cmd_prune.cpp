@@ -3,14 +3,14 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/model_network.h"
 #include "cli/model_training.h"
-#include "cli/pruning.h"
-#include "cli/stop_signals.h"
-#include "cli/test_score.h"
 #include "core/exit_code.h"
 #include "core/log.h"
 #include "core/table.h"
+#include "models/model_network.h"
+#include "models/pruning.h"
+#include "models/stop_signals.h"
+#include "models/test_score.h"
 
 namespace detol::inline cli {
 namespace {

@@ -4,11 +4,11 @@
 
 #include "cli/commands.h"
 #include "cli/model_training.h"
-#include "cli/test_score.h"
-#include "cli/untrained_model.h"
 #include "core/exit_code.h"
 #include "core/json_text.h"
 #include "export/export.h"
+#include "models/test_score.h"
+#include "models/untrained_model.h"
 #include "trainer/data/formats/formats.h"
 #include "trainer/predict.h"
 #include "trainer/quantization/quantize.h"

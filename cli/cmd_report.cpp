@@ -8,9 +8,9 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/report_source.h"
-#include "cli/trial_rows.h"
 #include "core/file.h"
 #include "report/report.h"
+#include "studies/trial_rows.h"
 
 namespace detol::inline cli {
 namespace {

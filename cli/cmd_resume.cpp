@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "cli/commands.h"
-#include "cli/devices.h"
-#include "cli/final_choice.h"
-#include "cli/network_files.h"
 #include "cli/preflight.h"
 #include "cli/run_options.h"
 #include "cli/search_setup.h"
 #include "cli/settings.h"
 #include "knowledge/query.h"
+#include "models/choose_finally.h"
+#include "models/network_files.h"
+#include "scheduler/run/devices.h"
 
 namespace detol::inline cli {
 namespace {

@@ -5,15 +5,15 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/devices.h"
 #include "cli/model_training.h"
 #include "cli/output.h"
 #include "cli/preflight.h"
-#include "cli/retraining.h"
-#include "cli/stop_signals.h"
-#include "cli/test_score.h"
 #include "core/exit_code.h"
 #include "core/log.h"
+#include "models/retraining.h"
+#include "models/stop_signals.h"
+#include "models/test_score.h"
+#include "scheduler/run/devices.h"
 #include "trainer/trainer.h"
 
 namespace detol::inline cli {

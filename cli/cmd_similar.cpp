@@ -8,8 +8,8 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/similar_networks.h"
 #include "core/log.h"
+#include "studies/similar_networks.h"
 #include "surrogate/embedding.h"
 
 namespace detol::inline cli {

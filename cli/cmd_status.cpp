@@ -8,14 +8,16 @@
 
 #include "cli/commands.h"
 #include "cli/group_advice.h"
-#include "cli/labels.h"
+#include "cli/label_columns.h"
 #include "cli/output.h"
-#include "cli/trial_rows.h"
 #include "cli/watch.h"
 #include "core/table.h"
 #include "knowledge/query.h"
 #include "knowledge/storage/writer.h"
 #include "scheduler/budget.h"
+#include "studies/labels.h"
+#include "studies/open_study.h"
+#include "studies/trial_rows.h"
 
 namespace detol::inline cli {
 namespace {

@@ -10,10 +10,7 @@
 #include <system_error>
 
 #include "cli/commands.h"
-#include "cli/labels.h"
 #include "cli/output.h"
-#include "cli/study_requests.h"
-#include "cli/watch.h"
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/utf8.h"
@@ -22,6 +19,9 @@
 #include "knowledge/requests.h"
 #include "knowledge/storage/writer.h"
 #include "knowledge/studies.h"
+#include "studies/labels.h"
+#include "studies/open_study.h"
+#include "studies/study_requests.h"
 
 namespace detol::inline cli {
 namespace {

@@ -1,12 +1,13 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
-#include "cli/model_network.h"
+#include "cli/model_options.h"
 #include "cli/output.h"
-#include "cli/pareto_rows.h"
-#include "cli/retraining.h"
-#include "cli/test_score.h"
-#include "cli/thresholds.h"
+#include "models/model_network.h"
+#include "models/retraining.h"
+#include "models/test_score.h"
+#include "models/thresholds.h"
+#include "studies/pareto_rows.h"
 
 namespace detol::inline cli {
 namespace {

@@ -4,11 +4,12 @@
 #include <limits>
 
 #include "cli/commands.h"
-#include "cli/labels.h"
+#include "cli/label_columns.h"
 #include "cli/output.h"
-#include "cli/study_requests.h"
-#include "cli/trial_rows.h"
 #include "scheduler/explanation.h"
+#include "studies/labels.h"
+#include "studies/study_requests.h"
+#include "studies/trial_rows.h"
 #include "trainer/data/dataset.h"
 #include "trainer/data/formats/formats.h"
 #include "trainer/inheritance/inheritance_plan.h"

@@ -3,10 +3,11 @@
 #include <algorithm>
 
 #include "cli/commands.h"
-#include "cli/labels.h"
+#include "cli/label_columns.h"
 #include "cli/output.h"
-#include "cli/trial_rows.h"
 #include "cli/trial_table.h"
+#include "studies/labels.h"
+#include "studies/trial_rows.h"
 
 namespace detol::inline cli {
 namespace {

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
-#include "cli/devices.h"
-#include "cli/network_files.h"
 #include "cli/run_options.h"
 #include "knowledge/artefacts.h"
 #include "knowledge/studies.h"
+#include "models/network_files.h"
+#include "scheduler/run/devices.h"
 #include "scheduler/run/join_run.h"
 
 namespace detol::inline cli {

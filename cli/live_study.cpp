@@ -8,12 +8,12 @@
 #include <numeric>
 #include <span>
 
-#include "cli/final_choice.h"
-#include "cli/labels.h"
 #include "cli/report_source.h"
 #include "core/clock.h"
 #include "core/json_text.h"
 #include "knowledge/changes.h"
+#include "studies/final_choice.h"
+#include "studies/labels.h"
 
 namespace detol::inline cli {
 namespace {

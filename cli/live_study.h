@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "cli/trial_rows.h"
 #include "report/live_trials.h"
+#include "studies/trial_rows.h"
 
 namespace detol::inline cli {
 

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "bench/trainer.h"
-#include "cli/network_files.h"
 #include "cli/parse.h"
 #include "core/exit_code.h"
 #include "core/fault.h"
 #include "core/log.h"
 #include "core/utf8.h"
+#include "models/network_files.h"
 #include "scheduler/run/study_run.h"
 #include "trainer/backends/cuda/probe.h"
 

@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <iterator>
 
-#include "cli/devices.h"
+#include "cli/model_options.h"
 #include "cli/output.h"
 #include "cli/run_options.h"
-#include "cli/test_score.h"
 #include "core/exit_code.h"
 #include "core/log.h"
+#include "models/test_score.h"
+#include "scheduler/run/devices.h"
 #include "trainer/trainer.h"
 
 namespace detol::inline cli {

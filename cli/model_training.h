@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/model_network.h"
-#include "cli/model_rows.h"
-#include "cli/retraining.h"
+#include "models/model_network.h"
+#include "models/retraining.h"
+#include "studies/model_rows.h"
 
 namespace detol::inline cli {
 

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <string>
 
-#include "cli/predictions.h"
+#include "models/predictions.h"
 
 namespace detol::inline cli {
 

@@ -4,15 +4,15 @@
 #include <filesystem>
 #include <set>
 
-#include "cli/importance.h"
-#include "cli/labels.h"
-#include "cli/landscape.h"
-#include "cli/model_rows.h"
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/hash.h"
 #include "export/export.h"
 #include "knowledge/artefacts.h"
+#include "models/landscape.h"
+#include "studies/importance.h"
+#include "studies/labels.h"
+#include "studies/model_rows.h"
 #include "trainer/data/preprocessing.h"
 
 namespace detol::inline cli {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/trial_rows.h"
 #include "report/source.h"
+#include "studies/trial_rows.h"
 
 namespace detol::inline cli {
 

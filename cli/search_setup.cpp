@@ -6,15 +6,15 @@
 #include <filesystem>
 
 #include "cli/candidate_sample.h"
-#include "cli/devices.h"
-#include "cli/final_choice.h"
-#include "cli/network_files.h"
 #include "cli/output.h"
 #include "cli/run_options.h"
 #include "cli/settings.h"
 #include "knowledge/query.h"
 #include "knowledge/studies.h"
+#include "models/choose_finally.h"
+#include "models/network_files.h"
 #include "scheduler/pruners/pruner.h"
+#include "scheduler/run/devices.h"
 #include "scheduler/study_opening.h"
 #include "search/searcher.h"
 

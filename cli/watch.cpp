@@ -15,6 +15,7 @@
 #include "knowledge/studies.h"
 #include "scheduler/monitor/live_spent.h"
 #include "scheduler/monitor/study_monitor.h"
+#include "studies/open_study.h"
 
 namespace detol::inline cli {
 namespace {
@@ -108,24 +109,6 @@ std::string as_lines(const View& view, const Globals& globals) {
 }
 
 }  // namespace
-
-Result<std::optional<Writer>> runner_of(const std::string& storage, const StudyRecord& study) {
-  DETOL_ASSIGN(const auto writers, current_writers(storage));
-  const Writer* runner = find_runner(writers, study.id, study.name);
-  return runner != nullptr ? std::optional(*runner) : std::nullopt;
-}
-
-const Writer* find_runner(std::span<const Writer> writers, StudyId id, std::string_view name) {
-  for (const Writer& writer : writers) {
-    const bool has_all = writer.study_id == 0;  // then only the name says what it runs
-    if (has_all ? writer.study == name : writer.study_id == id) return &writer;
-  }
-  return nullptr;
-}
-
-std::string_view shown_state(StudyPhase state, bool has_runner) {
-  return state == StudyPhase::kRunning && !has_runner ? "KILLED" : to_text(state);
-}
 
 Result<int> watch_study(const StudyRecord& record, const Arguments& arguments) {
   if (arguments.globals.format != Format::kTable)

@@ -75,8 +75,8 @@ room(scheduler/throughput        core encodings/space encodings/network encoding
 room(scheduler/launchers         core trainer/collectives scheduler/processes)
 room(scheduler/run               core encodings/space encodings/network encodings/study surrogate
                                  knowledge search trainer/collectives trainer/data
-                                 trainer/inheritance trainer scheduler/pruners scheduler scheduler/asking
-                                 scheduler/monitor scheduler/processes
+                                 trainer/backends/cuda trainer/inheritance trainer scheduler/pruners
+                                 scheduler scheduler/asking scheduler/monitor scheduler/processes
                                  scheduler/launchers)
 room(scheduler/simulation        core encodings/space encodings/network encodings/study knowledge
                                  search trainer/data trainer scheduler/pruners scheduler scheduler/run)
@@ -91,6 +91,13 @@ room(bench                       core encodings/network surrogate search trainer
                                  trainer/data trainer/data/formats trainer/backends
                                  trainer/backends/cpu trainer/backends/cuda
                                  scheduler/throughput)
+room(studies                     core encodings/common encodings/network encodings/study surrogate
+                                 knowledge/storage knowledge knowledge/exchange search
+                                 trainer/data/formats scheduler)
+room(models                      core encodings/network encodings/study knowledge trainer/data
+                                 trainer/data/formats trainer trainer/pruning trainer/quantization
+                                 trainer/landscape export scheduler scheduler/launchers
+                                 scheduler/run studies)
 room(cli                         core encodings/schema encodings/common encodings/network encodings/study
                                  encodings/foreign surrogate knowledge/storage
                                  knowledge knowledge/exchange search
@@ -98,4 +105,5 @@ room(cli                         core encodings/schema encodings/common encoding
                                  trainer/backends/cpu trainer/backends/cuda trainer trainer/inheritance
                                  trainer/pruning trainer/quantization trainer/landscape export
                                  scheduler/pruners scheduler scheduler/monitor scheduler/launchers
-                                 scheduler/run scheduler/simulation report web dashboard bench)
+                                 scheduler/run scheduler/simulation report web dashboard bench
+                                 studies models)

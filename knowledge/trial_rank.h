@@ -1,8 +1,8 @@
 #pragma once
 
 // TrialRank: which of a study's trials is the best by its value, decided here for all who show or
-// keep one; `ORDER BY` of cli/trial_rows.cpp says the same in SQL. A final choice may name another
-// trial.
+// keep one; `ORDER BY` of studies/trial_rows.cpp says the same in SQL. A final choice may name
+// another trial.
 
 #include <tuple>
 

@@ -67,7 +67,7 @@ struct RunOptions {
 };
 
 // TestHooks are functions that a test program may replace; its workers then train by a formula. The
-// program `detol` gives its evaluators what lies above the trainer (cli/network_files.h).
+// program `detol` gives its evaluators what lies above the trainer (models/network_files.h).
 struct TestHooks {
   std::function<Result<DatasetInfo>(const StudyConfig&)> inspect = inspect_study;
   std::function<Result<std::unique_ptr<Evaluator>>(const StudyConfig&, const TrainerOptions&)>

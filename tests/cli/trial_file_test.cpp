@@ -1,6 +1,6 @@
 // `db import` and `db export`: from files to studies and back.
 
-#include "cli/trial_file.h"
+#include "studies/trial_file.h"
 
 #include <fstream>
 

@@ -1,7 +1,7 @@
 // Fuzzes SQL of users on a small knowledge base, which answers or refuses it, and never changes.
 
-#include "cli/trial_rows.h"
 #include "core/file.h"
+#include "studies/trial_rows.h"
 #include "tests/fuzz/promise.h"
 #include "tests/fuzz/targets.h"
 #include "tests/knowledge/support.h"

@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
-#include "cli/trial_file.h"
 #include "core/log.h"
+#include "studies/trial_file.h"
 #include "tests/fuzz/promise.h"
 #include "tests/fuzz/targets.h"
 

@@ -1,0 +1,72 @@
+#pragma once
+
+// Models of a study: its tested trials, and what was derived from a trial, as the view v_models has
+// them.
+
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "knowledge/ledger.h"
+#include "studies/trial_rows.h"
+
+namespace detol::inline studies {
+
+inline constexpr const char* kTestedTrial = "trial";  // kinds of models
+inline constexpr const char* kRetrained = "retrained";
+inline constexpr const char* kPruned = "pruned";
+inline constexpr const char* kQuantized = "quantised";
+inline constexpr const char* kEnsembled = "ensembled";
+inline constexpr const char* kDistilled = "distilled";
+inline constexpr const char* kCrossValidated = "cross_validated";
+
+inline constexpr const char* kTraining = "TRAINING";  // states of models
+inline constexpr const char* kComplete = "COMPLETE";
+inline constexpr const char* kFailed = "FAIL";
+
+// Returns the models in the order of their numbers; none where an older detol wrote the database
+// last. Errors (kStorage).
+Result<std::vector<event::Model>> models_of(const OpenStudy& study);
+
+// Returns the model of that number. Errors: kUsage if it is no number, kEmpty if there is none.
+Result<event::Model> model_called(const OpenStudy& study, const std::string& number);
+
+// Returns what is known of the trial in `trials.rows[row]`, trained as far as it is now; nullptr if
+// its test metrics are not.
+const event::Model* tested(std::span<const event::Model> models, const Rows& trials,
+                           std::size_t row);
+
+// Returns a metric of a model; nullopt if it was not measured.
+std::optional<double> metric_of(const event::Model& model, std::string_view metric);
+
+// Returns the number after that of the last model, from 1.
+std::int64_t next_number(std::span<const event::Model> models);
+
+// Inserts the columns `test` and `test_interval` after `values` if a trial's test metrics are
+// known.
+Result<void> add_test_scores(const OpenStudy& study, Rows& trials);
+
+// Returns {"val_accuracy": 0.9, ...}, {"test_accuracy": 0.9, ...} and
+// {"test_accuracy": [0.89, 0.91], ...}; in the first is what training and validation measured.
+std::string values_json(const event::Model& model);
+std::string test_json(const event::Model& model);
+std::string interval_json(const event::Model& model);
+
+// ModelRecord writes models of one study, which nobody else changes while it lives.
+class ModelRecord {
+ public:
+  // Errors: kStorage if a live process runs the study, or the database cannot be written.
+  static Result<ModelRecord> open(const std::filesystem::path& storage, const std::string& study);
+
+  // Returns the models in the order of their numbers. Errors (kStorage).
+  Result<std::vector<event::Model>> models();
+
+  // Makes what is known of models durable, of all at once. Errors (kStorage).
+  Result<void> save(std::span<const event::Model> models);
+
+ private:
+  std::unique_ptr<Ledger> ledger_;
+  StudyId study_ = 0;
+};
+
+}  // namespace detol::inline studies

@@ -1,0 +1,132 @@
+#include "studies/study_requests.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <system_error>
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "knowledge/artefacts.h"
+#include "scheduler/budget.h"
+#include "studies/open_study.h"
+
+namespace detol::inline studies {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kAnswerPatienceS = 30;
+constexpr int kLookEveryMs = 100;
+
+std::string text_cell(const Rows& rows, std::string_view column) {
+  const auto* text = std::get_if<std::string>(&cell(rows, 0, column));
+  return text != nullptr ? *text : std::string();
+}
+
+// Returns what to do instead where nobody runs the study.
+std::string instead(const RunRequest& request, const std::string& study) {
+  if (request.kind == RunRequest::kRetry)
+    return fmt::format("; `detol resume {} --retry-failed`", study);
+  if (request.kind == RunRequest::kBudget)
+    return fmt::format("; `detol resume {} --budget {}`", study, request.budget);
+  return "";
+}
+
+Result<void> check_runner(const std::string& storage, const StudyRecord& study,
+                          const RunRequest& request) {
+  DETOL_ASSIGN(const auto runner, runner_of(storage, study));
+  if (!runner)
+    return fail(ErrorCode::kUsage,
+                fmt::format("nobody runs study {}{}", study.name, instead(request, study.name)));
+  DETOL_ASSIGN(const StudyConfig config, load_study_config(study.config, study.name));
+  if (!config.external || request.kind == RunRequest::kStop) return {};
+  return fail(ErrorCode::kUsage, fmt::format("the trials of study {} are evaluated by whoever asks "
+                                             "for them; only these can do that",
+                                             study.name));
+}
+
+Result<void> check_trial(const OpenStudy& study, const RunRequest& request) {
+  DETOL_ASSIGN(const Rows trial, one_trial(study, std::to_string(request.trial)));
+  const std::string state = text_cell(trial, "state"), failure = text_cell(trial, "failure");
+  const bool is_trained =
+      state == to_text(TrialState::kRunning) || state == to_text(TrialState::kWaiting);
+  if (request.kind == RunRequest::kPrune && !is_trained)
+    return fail(ErrorCode::kUsage, fmt::format("trial {} is {}; only one that is trained can be "
+                                               "pruned",
+                                               request.trial, state));
+  if (request.kind != RunRequest::kRetry) return {};
+  if (state != to_text(TrialState::kFail))
+    return fail(
+        ErrorCode::kUsage,
+        fmt::format("trial {} is {}; only one that failed can be retried", request.trial, state));
+  for (const Cause cause : {Cause::kCrashed, Cause::kTimeout, Cause::kOutOfMemory})
+    if (failure == to_text(cause)) return {};
+  return fail(ErrorCode::kUsage,
+              fmt::format("trial {} failed as {}, and would again; only what crashed, timed out or "
+                          "ran out of memory can be retried",
+                          request.trial, failure));
+}
+
+// Returns the total after a change that adds to it.
+Result<std::string> raised(const StudyRecord& study, const std::string& change) {
+  if (!change.starts_with('+'))
+    return fail(ErrorCode::kUsage, fmt::format("budget '{}': a running search takes what is added "
+                                               "to its total: +1cpu-h, +20trials",
+                                               change));
+  Budget in_force;
+  if (!study.budget.empty()) {
+    DETOL_ASSIGN(in_force, parse_budget(study.budget));
+  }
+  DETOL_TRY(parse_increase(change));
+  const auto total = extended(in_force, change);
+  if (total) return to_text(*total);
+  return fail(ErrorCode::kUsage,
+              fmt::format("budget '{}': the study's budget, '{}', has no such limit to add to",
+                          change, study.budget));
+}
+
+// Waits until the file is gone. Errors (kUsage): nobody runs the study any more.
+Result<bool> is_answered(const std::string& storage, const StudyRecord& study,
+                         const fs::path& file) {
+  Clock& clock = system_clock();
+  const double began_s = clock.now_s();
+  double seen_s = began_s;  // when a process was last seen to run it
+  std::error_code error;
+  while (clock.now_s() < began_s + kAnswerPatienceS) {
+    if (!fs::exists(file, error)) return true;
+    DETOL_ASSIGN(const auto runner, runner_of(storage, study));
+    if (runner) seen_s = clock.now_s();
+    if (clock.now_s() - seen_s > kRestartS) {
+      fs::remove(file, error);
+      return fail(ErrorCode::kUsage, fmt::format("the search of {} ended first", study.name));
+    }
+    ::poll(nullptr, 0, kLookEveryMs);
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<fs::path> ask_runner(const std::string& storage, const OpenStudy& study,
+                            RunRequest request) {
+  DETOL_TRY(check_runner(storage, study.record, request));
+  if (request.kind == RunRequest::kPrune || request.kind == RunRequest::kRetry)
+    DETOL_TRY(check_trial(study, request));
+  if (request.kind == RunRequest::kBudget) {
+    DETOL_ASSIGN(request.budget, raised(study.record, request.budget));
+  }
+  return make_request(artefact_folder(storage, study.record.name), request);
+}
+
+Result<bool> ask_runner_and_wait(const std::string& storage, const OpenStudy& study,
+                                 const RunRequest& request) {
+  DETOL_ASSIGN(const fs::path file, ask_runner(storage, study, request));
+  DETOL_ASSIGN(const bool is_done, is_answered(storage, study.record, file));
+  if (!is_done)
+    log_warning("the search has not answered within {} s{}; the request stands", kAnswerPatienceS,
+                request.kind == RunRequest::kPrune ? ", as before the trial's first report" : "");
+  return is_done;
+}
+
+}  // namespace detol::inline studies
