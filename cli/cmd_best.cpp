@@ -1,14 +1,15 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
-#include "cli/label_columns.h"
 #include "cli/output.h"
+#include "cli/trial_columns.h"
 #include "cli/trial_table.h"
 #include "core/log.h"
 #include "search/recommendation.h"
+#include "studies/best_trial.h"
 #include "studies/final_choice.h"
 #include "studies/model_rows.h"
-#include "studies/recommended_rows.h"
+#include "studies/recommended_trials.h"
 #include "studies/trial_rows.h"
 
 namespace detol::inline cli {
@@ -23,22 +24,40 @@ Result<Rows> best_rows(const OpenStudy& study, std::int64_t count) {
   return rows;
 }
 
+// Returns the rows of the ranking, with its numbers.
+Result<Rows> ranked_rows(const OpenStudy& study, const std::vector<RecommendedTrial>& ranking) {
+  std::vector<TrialSummary> trials;
+  std::vector<double> means, deviations;
+  for (const RecommendedTrial& one : ranking) {
+    trials.push_back(one.trial);
+    means.push_back(one.mean);
+    deviations.push_back(one.deviation);
+  }
+  DETOL_ASSIGN(Rows rows, rows_of(study, trials));
+  add_numbers("posterior_deviation", deviations, rows);
+  add_numbers("posterior_mean", means, rows);
+  return rows;
+}
+
 // Returns the best trials by the measured value, or by what a model expects of them.
 Result<Rows> chosen_rows(const OpenStudy& study, std::optional<std::int64_t> top,
                          bool is_by_model) {
   if (is_by_model) {
-    DETOL_ASSIGN(auto ranked, recommended_rows(study));
+    DETOL_ASSIGN(auto ranked, recommended_trials(study));
     if (ranked) {
       const auto count = static_cast<std::size_t>(top.value_or(1));
-      ranked->rows.resize(std::min(ranked->rows.size(), count));
-      return *std::move(ranked);
+      if (ranked->size() > count)
+        ranked->erase(ranked->begin() + static_cast<std::ptrdiff_t>(count), ranked->end());
+      return ranked_rows(study, *ranked);
     }
     log_warning(
         "fewer than {} trials have been measured at full length: the best is that of the best "
         "measured value",
         kLeastTrialsToRecommend);
   }
-  return top ? best_rows(study, *top) : best_observed(study);
+  if (top) return best_rows(study, *top);
+  DETOL_ASSIGN(TrialSummary best, best_observed(study));
+  return rows_of(study, {std::move(best)});
 }
 
 Result<int> run_best(const Arguments& arguments) {

@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "core/log.h"
 #include "studies/trial_rows.h"
+#include "studies/trial_summary.h"
 #include "surrogate/comparison.h"
 
 namespace detol::inline cli {
@@ -34,9 +35,9 @@ const Objective& objective_of(const Contender& contender) {
 Result<Contender> contender_of(OpenStudy& study, const std::string& name) {
   DETOL_ASSIGN(study.record, study.reader->study(name));
   Contender contender{.record = study.record, .losses = {}, .device_hours = {}};
-  DETOL_ASSIGN(const Rows trials, finished_rows(study));
-  for (std::size_t i = 0; i < trials.rows.size(); ++i) {
-    DETOL_ASSIGN(const double value, metric_of(trials, i, objective_of(contender).metric));
+  DETOL_ASSIGN(const auto trials, finished_trials(study));
+  for (const TrialSummary& one : trials) {
+    const double value = metric_of(one, objective_of(contender).metric);
     if (std::isfinite(value))
       contender.losses.push_back(to_loss(objective_of(contender).direction, value));
   }

@@ -23,6 +23,7 @@
 #include "studies/labels.h"
 #include "studies/open_study.h"
 #include "studies/study_requests.h"
+#include "studies/trial_summary.h"
 
 namespace detol::inline cli {
 namespace {
@@ -101,7 +102,7 @@ class StudyPanels final : public Panels {
     DETOL_ASSIGN(OpenStudy study, open_named(action.study));
     const std::lock_guard one(acting_);  // a process has one ledger of a database
     if (action.kind != Action::kNote) return request(study, action);
-    if (action.trial) DETOL_TRY(one_trial(study, std::to_string(*action.trial)));
+    if (action.trial) DETOL_TRY(trial_numbered(study, *action.trial));
     study.reader.reset();  // on a network file system one process opens the file once
     DETOL_TRY(change_labels(storage_, study.record, {.target = action.trial, .note = action.note}));
     return with(action.study, [](LiveStudy& live, const OpenStudy&) -> Result<void> {

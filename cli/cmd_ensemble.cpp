@@ -19,6 +19,7 @@
 #include "models/retraining.h"
 #include "models/stop_signals.h"
 #include "models/test_score.h"
+#include "studies/best_trial.h"
 #include "trainer/trainer.h"
 
 namespace detol::inline cli {
@@ -37,9 +38,9 @@ Result<Rows> row_of_model(const event::Model& model) {
 // Logs the test score beside that of the best trial, which is measured if it is not known.
 Result<void> say_gain(const OpenStudy& study, const std::string& storage,
                       const event::Model& model) {
-  DETOL_ASSIGN(const Rows best, one_trial(study, "best"));
+  DETOL_ASSIGN(const TrialSummary best, trial_called(study, "best"));
   TestBench bench(study, storage);
-  DETOL_ASSIGN(const event::Model alone, bench.of_trial(best, 0));
+  DETOL_ASSIGN(const event::Model alone, bench.of_trial(best));
   const std::string metric = said_metric(study, model);
   log_info("model {}: {}; trial {} alone: {}", model.model, with_interval(model, metric),
            alone.trial, with_interval(alone, metric));
@@ -113,7 +114,7 @@ Result<double> teacher_weight(const Arguments& arguments) {
 
 // Checks what is asked of the students, before an ensemble is made for them.
 Result<void> check_students(const OpenStudy& study, const Arguments& arguments) {
-  DETOL_TRY(one_trial(study, arguments.text("trial", "best")));
+  DETOL_TRY(trial_called(study, arguments.text("trial", "best")));
   DETOL_TRY(number_at_most(arguments, "seeds", 1, kMostSeeds));
   DETOL_TRY(arguments.number("epochs", 1));
   DETOL_TRY(teacher_weight(arguments));
@@ -154,14 +155,14 @@ Result<int> distill(const Arguments& arguments, std::int64_t teacher) {
   DETOL_ASSIGN(const event::Model ensemble, teacher != 0
                                                 ? model_called(study, std::to_string(teacher))
                                                 : newest_ensemble(study));
-  DETOL_ASSIGN(const Rows trials, one_trial(study, arguments.text("trial", "best")));
+  DETOL_ASSIGN(const TrialSummary trial, trial_called(study, arguments.text("trial", "best")));
   DETOL_ASSIGN(ModelRecord record, ModelRecord::open(storage, study.record.name));
   DETOL_ASSIGN(StudyData shared, load_study_data(study));
   DETOL_TRY(check_has_test(study, shared));
   DETOL_ASSIGN(RunOptions run, training_options_of(arguments, study, shared));
   Retraining work{.study = study,
                   .shared = std::move(shared),
-                  .trial = trial_of(trials, 0),
+                  .trial = trial.id,
                   .candidate = {},
                   .from = {},
                   .run = std::move(run),
@@ -170,7 +171,7 @@ Result<int> distill(const Arguments& arguments, std::int64_t teacher) {
   DETOL_ASSIGN(work.count, number_at_most(arguments, "seeds", 1, kMostSeeds));
   DETOL_ASSIGN(const double weight, teacher_weight(arguments));
   work.settings = compact(nlohmann::json{{"teacher_weight", weight}});
-  DETOL_TRY(set_network(trials, work));
+  DETOL_TRY(set_network(trial, work));
   DETOL_ASSIGN(work.candidate.recipe.epochs, epochs_from(arguments, work.shared.config));
   DETOL_ASSIGN(std::vector<event::Model> models, models_to_train(work, record));
   DETOL_ASSIGN(const bool is_taught, learn_from(ensemble, weight, work, record, models));

@@ -17,7 +17,7 @@
 #include "models/test_score.h"
 #include "models/thresholds.h"
 #include "models/trained_model.h"
-#include "studies/pareto_rows.h"
+#include "studies/best_trial.h"
 
 namespace detol::inline cli {
 namespace {
@@ -118,10 +118,11 @@ Result<void> export_model(const OpenStudy& study, const StudyData& shared,
   return write_files(std::move(model), card, arguments, files);
 }
 
-Result<void> export_trials(const OpenStudy& study, const StudyData& shared, const Rows& trials,
-                           const Arguments& arguments, Rows& files) {
-  for (std::size_t row = 0; row < trials.rows.size(); ++row) {
-    DETOL_ASSIGN(Model model, trained_model(study, shared, arguments.globals.storage, trials, row));
+Result<void> export_trials(const OpenStudy& study, const StudyData& shared,
+                           const std::vector<TrialSummary>& trials, const Arguments& arguments,
+                           Rows& files) {
+  for (const TrialSummary& trial : trials) {
+    DETOL_ASSIGN(Model model, trained_model(study, shared, arguments.globals.storage, trial));
     DETOL_TRY(set_threshold(study, shared, kOnTraining, arguments, model));
     DETOL_ASSIGN(const std::string card, model_card(study, shared, model));
     DETOL_TRY(write_files(std::move(model), card, arguments, files));
@@ -130,7 +131,7 @@ Result<void> export_trials(const OpenStudy& study, const StudyData& shared, cons
 }
 
 // Writes networks that a program of the user trains, as far as a format needs no weights.
-Result<void> export_untrained(const StudyConfig& config, const Rows& trials,
+Result<void> export_untrained(const StudyConfig& config, const std::vector<TrialSummary>& trials,
                               const Arguments& arguments, Rows& files) {
   std::vector<const ExporterRow*> formats = formats_of(arguments.text("to"));
   std::erase_if(formats, [](const ExporterRow* row) { return row->needs_weights; });
@@ -139,15 +140,13 @@ Result<void> export_untrained(const StudyConfig& config, const Rows& trials,
                 fmt::format("study {} scores a {}, which keeps the weights that it trains; --to "
                             "json, dot, svg and pytorch (the class) write a network without them",
                             config.study, config.scorer()));
-  for (std::size_t row = 0; row < trials.rows.size(); ++row) {
-    DETOL_ASSIGN(const Genome genome, genome_of(config, trials, row));
+  for (const TrialSummary& trial : trials) {
+    DETOL_ASSIGN(const Genome genome, genome_of(config, trial));
     auto candidate = config.candidate(genome, {});
     if (!candidate) return fail(ErrorCode::kExport, candidate.error().reason);
-    Model model = untrained_network(config, *std::move(candidate), genome, trial_of(trials, row));
-    for (const std::string_view name : metric_names(config)) {
-      DETOL_ASSIGN(const double value, metric_of(trials, row, std::string(name)));
-      model.metrics.push_back({std::string(name), value});
-    }
+    Model model = untrained_network(config, *std::move(candidate), genome, trial.id);
+    for (const std::string_view name : metric_names(config))
+      model.metrics.push_back({std::string(name), metric_of(trial, name)});
     for (const ExporterRow* format : formats)
       DETOL_TRY(write_file(*format, model, arguments, files));
   }
@@ -165,7 +164,7 @@ Result<int> run_export(const Arguments& arguments) {
   DETOL_TRY(check_one_is_chosen(arguments));
   const fs::path storage = arguments.globals.storage;
   DETOL_ASSIGN(const OpenStudy study, open_study(storage, arguments.text("STUDY")));
-  Rows trials;
+  std::vector<TrialSummary> trials;
   event::Model chosen;
   if (arguments.has("model")) {
     DETOL_ASSIGN(chosen, model_called(study, arguments.text("model")));

@@ -13,6 +13,7 @@
 #include "models/landscape.h"
 #include "models/stop_signals.h"
 #include "models/test_score.h"
+#include "studies/best_trial.h"
 
 namespace detol::inline cli {
 namespace {
@@ -48,13 +49,13 @@ Result<int> run_landscape(const Arguments& arguments) {
   const ExitAtSignals signals(kExitResumable);
   const std::string& storage = arguments.globals.storage;
   DETOL_ASSIGN(const OpenStudy study, open_study(storage, arguments.text("STUDY")));
-  DETOL_ASSIGN(const Rows trials, one_trial(study, arguments.text("trial", "best")));
-  const TrialId trial = trial_of(trials, 0);
+  DETOL_ASSIGN(const TrialSummary chosen, trial_called(study, arguments.text("trial", "best")));
+  const TrialId trial = chosen.id;
   DETOL_ASSIGN(const StudyData shared, load_study_data(study));
   DETOL_ASSIGN(LandscapeSettings settings, settings_from(arguments, shared));
   settings.backend = inference_backend(storage, study.record.name);
   const fs::path folder = landscape_folder(artefact_folder(storage, study.record.name));
-  DETOL_ASSIGN(const TrainedAgain trained, train_again(study, shared, trials, settings.backend,
+  DETOL_ASSIGN(const TrainedAgain trained, train_again(study, shared, chosen, settings.backend,
                                                        folder / fmt::format("{}.training", trial)));
   say(trained, trial);
   DETOL_ASSIGN(auto found, measure_landscape(trained, shared, settings));

@@ -1,7 +1,8 @@
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/trial_columns.h"
 #include "cli/trial_table.h"
-#include "studies/pareto_rows.h"
+#include "studies/best_trial.h"
 
 namespace detol::inline cli {
 namespace {
@@ -9,7 +10,8 @@ namespace {
 Result<int> run_pareto(const Arguments& arguments) {
   DETOL_ASSIGN(const OpenStudy study,
                open_study(arguments.globals.storage, arguments.text("STUDY")));
-  DETOL_ASSIGN(Rows rows, pareto_rows(study));
+  DETOL_ASSIGN(const auto front, pareto_trials(study));
+  DETOL_ASSIGN(Rows rows, rows_of(study, front));
   DETOL_TRY(add_architecture(study, rows));
   if (arguments.globals.format == Format::kTable && arguments.globals.columns.empty())
     rows = trial_table_of(

@@ -18,7 +18,7 @@
 #include "core/table.h"
 #include "core/terminal.h"
 #include "report/chart.h"
-#include "studies/pareto_rows.h"
+#include "studies/best_trial.h"
 
 namespace detol::inline cli {
 namespace {
@@ -50,7 +50,7 @@ struct PlottedTrial {
 
 // Returns the scored trials that have ended, in the order of their ids.
 Result<std::vector<PlottedTrial>> scored_trials(const OpenStudy& study) {
-  DETOL_ASSIGN(const Rows trials, trial_rows(study, {.only_scored = true}));
+  DETOL_ASSIGN(const auto trials, trials_of(study, {.only_scored = true}));
   DETOL_ASSIGN(const Rows ends,
                study.reader->select("SELECT trial, finished FROM v_trials WHERE study = ?1",
                                     {study.record.name}));
@@ -58,10 +58,10 @@ Result<std::vector<PlottedTrial>> scored_trials(const OpenStudy& study) {
   for (std::size_t row = 0; row < ends.rows.size(); ++row)
     finished_s[number_at(ends, row, "trial")] = number_at(ends, row, "finished");
   std::vector<PlottedTrial> scored;
-  for (std::size_t row = 0; row < trials.rows.size(); ++row) {
-    PlottedTrial one{.trial = number_at(trials, row, "trial"),
-                     .device_s = std::max(0.0, number_at(trials, row, "device_seconds"))};
-    DETOL_ASSIGN(one.value, metric_of(trials, row, study.record.objectives.front().metric));
+  for (const TrialSummary& trial : trials) {
+    PlottedTrial one{.trial = static_cast<double>(trial.id),
+                     .value = metric_of(trial, study.record.objectives.front().metric),
+                     .device_s = std::max(0.0, trial.device_s)};
     one.finished_s = finished_s[one.trial];
     if (std::isfinite(one.value) && std::isfinite(one.finished_s)) scored.push_back(one);
   }
@@ -100,23 +100,21 @@ Result<Chart> history_of(const OpenStudy& study, const Against& against) {
                .series = {std::move(values), std::move(best)}};
 }
 
-Result<Series> points_of(const OpenStudy& study, const Rows& trials) {
+Series points_of(const OpenStudy& study, const std::vector<TrialSummary>& trials) {
   Series points;
-  for (std::size_t row = 0; row < trials.rows.size(); ++row) {
-    DETOL_ASSIGN(const double x, metric_of(trials, row, study.record.objectives[1].metric));
-    DETOL_ASSIGN(const double y, metric_of(trials, row, study.record.objectives[0].metric));
-    points.x.push_back(x);
-    points.y.push_back(y);
+  for (const TrialSummary& trial : trials) {
+    points.x.push_back(metric_of(trial, study.record.objectives[1].metric));
+    points.y.push_back(metric_of(trial, study.record.objectives[0].metric));
   }
   return points;
 }
 
 // Returns the first objective against the second, with the Pareto front.
 Result<Chart> front_of(const OpenStudy& study) {
-  DETOL_ASSIGN(const Rows trials, trial_rows(study, {.only_scored = true}));
-  DETOL_ASSIGN(const Rows front, pareto_rows(study));
-  DETOL_ASSIGN(Series all, points_of(study, trials));
-  DETOL_ASSIGN(const Series best, points_of(study, front));
+  DETOL_ASSIGN(const auto trials, trials_of(study, {.only_scored = true}));
+  DETOL_ASSIGN(const auto front, pareto_trials(study));
+  Series all = points_of(study, trials);
+  const Series best = points_of(study, front);
   all.name = "trials";
   Series line{.name = "Pareto front", .is_line = study.record.objectives.size() == 2};
   std::vector<std::size_t> order(best.x.size());

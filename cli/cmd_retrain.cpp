@@ -14,6 +14,7 @@
 #include "models/stop_signals.h"
 #include "models/test_score.h"
 #include "scheduler/run/devices.h"
+#include "studies/best_trial.h"
 #include "trainer/trainer.h"
 
 namespace detol::inline cli {
@@ -22,23 +23,22 @@ namespace {
 // Returns the epoch after which a training on the validation data, too, stops: the one that gave
 // the trial's value, with the trial's schedule, where later ones were worse. Nothing else says
 // there when the network overfits. nullopt: none was, or it is chosen otherwise.
-std::optional<int> last_epoch(const Arguments& arguments, const Rows& trials) {
+std::optional<int> last_epoch(const Arguments& arguments, const TrialSummary& trial) {
   const bool is_chosen = arguments.has("epochs") || arguments.has("from");
   if (arguments.text("on", kOnTraining) != kOnValidationToo || is_chosen) return std::nullopt;
-  const double best = real_cell(trials, 0, "best_epoch");
-  if (best >= real_cell(trials, 0, "epochs")) return std::nullopt;
-  return std::max(1, static_cast<int>(best));
+  if (trial.best_epoch >= trial.epochs) return std::nullopt;
+  return std::max(1, static_cast<int>(trial.best_epoch));
 }
 
 // Sets what is trained: the network with its epochs, and where it begins.
-Result<void> set_training(const Arguments& arguments, const Rows& trials, Retraining& work) {
-  DETOL_TRY(set_network(trials, work));
-  work.stops_after = last_epoch(arguments, trials);
+Result<void> set_training(const Arguments& arguments, const TrialSummary& trial, Retraining& work) {
+  DETOL_TRY(set_network(trial, work));
+  work.stops_after = last_epoch(arguments, trial);
   if (work.stops_after) return {};
   DETOL_ASSIGN(work.candidate.recipe.epochs, epochs_from(arguments, work.shared.config));
   if (arguments.text("from", kFromScratch) == kFromScratch) return {};
   DETOL_ASSIGN(TrainedNetwork network,
-               trained_network(work.study, work.shared, work.run.storage, trials, 0));
+               trained_network(work.study, work.shared, work.run.storage, trial));
   const int done = network.checkpoint.epoch;
   if (done == 0 || network.checkpoint.progress.steps > 0) {
     return fail(ErrorCode::kUsage,
@@ -58,7 +58,7 @@ Result<int> run_retrain(const Arguments& arguments) {
   const ExitAtSignals signals(kExitResumable);
   const std::string& storage = arguments.globals.storage;
   DETOL_ASSIGN(const OpenStudy study, open_study(storage, arguments.text("STUDY")));
-  DETOL_ASSIGN(const Rows trials, one_trial(study, arguments.text("trial", "best")));
+  DETOL_ASSIGN(const TrialSummary trial, trial_called(study, arguments.text("trial", "best")));
   DETOL_ASSIGN(const int seeds, number_at_most(arguments, "seeds", 1, kMostSeeds));
   DETOL_ASSIGN(ModelRecord record, ModelRecord::open(storage, study.record.name));
   DETOL_ASSIGN(StudyData shared, load_study_data(study));
@@ -67,13 +67,13 @@ Result<int> run_retrain(const Arguments& arguments) {
   DETOL_ASSIGN(RunOptions run, training_options_of(arguments, study, shared));
   Retraining work{.study = study,
                   .shared = std::move(shared),
-                  .trial = trial_of(trials, 0),
+                  .trial = trial.id,
                   .candidate = {},
                   .from = {},
                   .count = seeds,
                   .run = std::move(run),
                   .trained_on = arguments.text("on", kOnTraining)};
-  DETOL_TRY(set_training(arguments, trials, work));
+  DETOL_TRY(set_training(arguments, trial, work));
   if (work.trained_on == kOnValidationToo) train_on_validation(work.shared.data->info);
   DETOL_ASSIGN(std::vector<event::Model> models, models_to_train(work, record));
   return train_and_show(work, record, models, arguments.globals);

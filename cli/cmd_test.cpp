@@ -3,18 +3,19 @@
 #include "cli/commands.h"
 #include "cli/model_options.h"
 #include "cli/output.h"
+#include "cli/trial_columns.h"
 #include "models/model_network.h"
 #include "models/retraining.h"
 #include "models/test_score.h"
 #include "models/thresholds.h"
-#include "studies/pareto_rows.h"
+#include "studies/best_trial.h"
 
 namespace detol::inline cli {
 namespace {
 
 // Returns the metrics of validation as JSON.
-std::string validation_of(const Rows& trials, std::size_t row) {
-  const auto* text = std::get_if<std::string>(&cell(trials, row, "values"));
+std::string validation_of(const Rows& trials) {
+  const auto* text = std::get_if<std::string>(&cell(trials, 0, "values"));
   return text != nullptr ? *text : "{}";
 }
 
@@ -45,10 +46,9 @@ class ThresholdBench {
     return check_has_test(study_, shared_);
   }
 
-  Result<void> add_trials(const Rows& trials) {
-    for (std::size_t row = 0; row < trials.rows.size(); ++row) {
-      DETOL_ASSIGN(const TrainedNetwork network,
-                   trained_network(study_, shared_, storage_, trials, row));
+  Result<void> add_trials(const std::vector<TrialSummary>& trials) {
+    for (const TrialSummary& trial : trials) {
+      DETOL_ASSIGN(const TrainedNetwork network, trained_network(study_, shared_, storage_, trial));
       DETOL_TRY(add(network, {.trained_on = kOnTraining}));
     }
     return {};
@@ -94,7 +94,7 @@ Result<Rows> scores_at(const OpenStudy& study, const ThresholdRequest& request,
   if (arguments.has("model")) {
     DETOL_TRY(bench.add_model(arguments.text("model")));
   } else {
-    DETOL_ASSIGN(const Rows trials, trials_called(study, arguments.text("trial", "best")));
+    DETOL_ASSIGN(const auto trials, trials_called(study, arguments.text("trial", "best")));
     DETOL_TRY(bench.add_trials(trials));
   }
   return bench.scores();
@@ -106,11 +106,12 @@ Result<Rows> recorded_scores(const OpenStudy& study, const Arguments& arguments)
   if (arguments.has("model")) {
     DETOL_TRY(add_model(study, arguments.text("model"), scores));
   } else {
-    DETOL_ASSIGN(const Rows trials, trials_called(study, arguments.text("trial", "best")));
+    DETOL_ASSIGN(const auto trials, trials_called(study, arguments.text("trial", "best")));
     TestBench bench(study, arguments.globals.storage);
-    for (std::size_t row = 0; row < trials.rows.size(); ++row) {
-      DETOL_ASSIGN(const event::Model model, bench.of_trial(trials, row));
-      add_row(model, validation_of(trials, row), scores);
+    for (const TrialSummary& trial : trials) {
+      DETOL_ASSIGN(const event::Model model, bench.of_trial(trial));
+      DETOL_ASSIGN(const Rows row, rows_of(study, {trial}));
+      add_row(model, validation_of(row), scores);
     }
   }
   return scores;

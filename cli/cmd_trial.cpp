@@ -4,9 +4,10 @@
 #include <limits>
 
 #include "cli/commands.h"
-#include "cli/label_columns.h"
 #include "cli/output.h"
+#include "cli/trial_columns.h"
 #include "scheduler/explanation.h"
+#include "studies/best_trial.h"
 #include "studies/labels.h"
 #include "studies/study_requests.h"
 #include "studies/trial_rows.h"
@@ -59,8 +60,8 @@ std::string_view begins_as(const NodeStart& start) {
 // Adds how each layer with parameters began, to the rows of a trial that inherited.
 Result<void> add_beginnings(const OpenStudy& study, const StudyConfig& config, const Task& task,
                             TrialId parent, const Network& network, Rows& rows) {
-  DETOL_ASSIGN(const Rows trial, one_trial(study, std::to_string(parent)));
-  DETOL_ASSIGN(const Genome genome, genome_of(config, trial, 0));
+  DETOL_ASSIGN(const TrialSummary trial, trial_numbered(study, parent));
+  DETOL_ASSIGN(const Genome genome, genome_of(config, trial));
   const auto before = config.candidate(genome, task);
   if (!before) return {};
   const InheritancePlan plan = plan_inheritance(before->network, network);
@@ -73,13 +74,13 @@ Result<void> add_beginnings(const OpenStudy& study, const StudyConfig& config, c
   return {};
 }
 
-Result<Rows> architecture(const OpenStudy& study, const Rows& trial) {
+Result<Rows> architecture(const OpenStudy& study, const TrialSummary& trial) {
   DETOL_ASSIGN(const StudyConfig config, load_study_config(study.record.config, study.record.name));
   if (!config.has_networks()) {
     return fail(ErrorCode::kEmpty, fmt::format("study {} scores a {}; its trials have no network",
                                                study.record.name, config.scorer()));
   }
-  DETOL_ASSIGN(const Genome genome, genome_of(config, trial, 0));
+  DETOL_ASSIGN(const Genome genome, genome_of(config, trial));
   Task task = config.network_task.value_or(Task{});
   if (!config.network_task) {
     DETOL_ASSIGN(const DatasetInfo data, inspect_dataset(config.data));
@@ -88,17 +89,17 @@ Result<Rows> architecture(const OpenStudy& study, const Rows& trial) {
   const auto candidate = config.candidate(genome, task);
   if (!candidate) return fail(ErrorCode::kEmpty, "it has no network: " + candidate.error().reason);
   Rows rows = layers_of(candidate->network);
-  DETOL_ASSIGN(const auto parent, inherited_by(study, trial_of(trial, 0)));
+  DETOL_ASSIGN(const auto parent, inherited_by(study, trial.id));
   if (parent) DETOL_TRY(add_beginnings(study, config, task, *parent, candidate->network, rows));
   return rows;
 }
 
 // Returns one row per epoch. SQLite stores NaN as NULL.
-Result<Rows> curve(const OpenStudy& study, const Rows& trial) {
+Result<Rows> curve(const OpenStudy& study, TrialId trial) {
   DETOL_ASSIGN(const Rows cells,
                study.reader->select("SELECT epoch, name, value FROM v_metrics WHERE study = ?1 AND "
                                     "trial = ?2 ORDER BY epoch, name",
-                                    {study.record.name, cell(trial, 0, "trial")}));
+                                    {study.record.name, static_cast<std::int64_t>(trial)}));
   if (cells.rows.empty()) return fail(ErrorCode::kEmpty, "it has not reported an epoch yet");
   Rows rows{.columns = {"epoch"}, .rows = {}};
   for (const auto& row : cells.rows) {
@@ -166,14 +167,14 @@ EventLine describe(const event::Requeued& e) {
   }
 }
 
-Result<Rows> log(const OpenStudy& study, const Rows& trial) {
+Result<Rows> log(const OpenStudy& study, TrialId trial) {
   DETOL_ASSIGN(const auto events, study.reader->events(study.record.id));
   Rows rows{.columns = {"event", "what"}, .rows = {}};
   for (const Event& event : events) {
     std::visit(
         [&](const auto& e) {
           if constexpr (requires { e.trial; }) {
-            if (e.trial != trial_of(trial, 0)) return;
+            if (e.trial != trial) return;
             const EventLine line = describe(e);
             rows.rows.push_back({line.event, line.text});
           }
@@ -190,13 +191,14 @@ std::string model_of(const WhyProposed& why, const StudyConfig& config) {
 }
 
 // Returns one row: who proposed the trial, and what the model predicted of it then.
-Result<Rows> reasons(const OpenStudy& study, const Rows& trial) {
+Result<Rows> reasons(const OpenStudy& study, const TrialSummary& trial) {
   DETOL_ASSIGN(const StudyConfig config, load_study_config(study.record.config, study.record.name));
   DETOL_ASSIGN(const auto events, study.reader->events(study.record.id));
-  DETOL_ASSIGN(const WhyProposed why, why_proposed(config, events, trial_of(trial, 0)));
+  DETOL_ASSIGN(const WhyProposed why, why_proposed(config, events, trial.id));
   Rows rows{.columns = {"trial", "proposer", "told", "pending", "model"},
-            .rows = {{cell(trial, 0, "trial"), why.proposer, static_cast<std::int64_t>(why.told),
-                      static_cast<std::int64_t>(why.pending), model_of(why, config)}}};
+            .rows = {{static_cast<std::int64_t>(trial.id), why.proposer,
+                      static_cast<std::int64_t>(why.told), static_cast<std::int64_t>(why.pending),
+                      model_of(why, config)}}};
   if (!why.explanation || why.explanation->predictions.empty()) return rows;
   const auto add = [&](std::string name, double value) {
     rows.columns.push_back(std::move(name));
@@ -207,8 +209,7 @@ Result<Rows> reasons(const OpenStudy& study, const Rows& trial) {
     const std::string& metric = config.objectives[i].metric;
     add("predicted_" + metric, value);
     add("deviation_" + metric, deviation);
-    DETOL_ASSIGN(const double measured, metric_of(trial, 0, metric));
-    add("measured_" + metric, measured);
+    add("measured_" + metric, metric_of(trial, metric));
   }
   add("acquisition", why.explanation->acquisition);
   if (why.explanation->feasibility) add("feasibility", *why.explanation->feasibility);
@@ -232,42 +233,42 @@ Result<void> label(const Arguments& arguments, OpenStudy& study, TrialId trial) 
 }
 
 // Asks whoever runs the study to prune the trial or to retry it, and reads what became of it.
-Result<void> request(const Arguments& arguments, const OpenStudy& study, Rows& trial) {
+Result<void> request(const Arguments& arguments, const OpenStudy& study, TrialSummary& trial) {
   if (!arguments.has("prune") && !arguments.has("retry")) return {};
   if (arguments.has("prune") && arguments.has("retry"))
     return fail(ErrorCode::kUsage, "say --prune or --retry");
-  const TrialId id = trial_of(trial, 0);
   const RunRequest::Kind kind = arguments.has("prune") ? RunRequest::kPrune : RunRequest::kRetry;
-  DETOL_TRY(ask_runner_and_wait(arguments.globals.storage, study, {kind, id}));
-  DETOL_ASSIGN(trial, one_trial(study, std::to_string(id)));
+  DETOL_TRY(ask_runner_and_wait(arguments.globals.storage, study, {kind, trial.id}));
+  DETOL_ASSIGN(trial, trial_numbered(study, trial.id));
   return {};
 }
 
 Result<int> show_trial(const Arguments& arguments) {
   DETOL_ASSIGN(OpenStudy study, open_study(arguments.globals.storage, arguments.text("STUDY")));
-  DETOL_ASSIGN(Rows trial, one_trial(study, arguments.text("ID")));
+  DETOL_ASSIGN(TrialSummary trial, trial_called(study, arguments.text("ID")));
   DETOL_TRY(request(arguments, study, trial));
-  DETOL_TRY(label(arguments, study, trial_of(trial, 0)));
+  DETOL_TRY(label(arguments, study, trial.id));
   Rows rows;
   if (arguments.has("arch")) {
     DETOL_ASSIGN(rows, architecture(study, trial));
   } else if (arguments.has("curve")) {
-    DETOL_ASSIGN(rows, curve(study, trial));
+    DETOL_ASSIGN(rows, curve(study, trial.id));
   } else if (arguments.has("log")) {
-    DETOL_ASSIGN(rows, log(study, trial));
+    DETOL_ASSIGN(rows, log(study, trial.id));
   } else if (arguments.has("why")) {
     DETOL_ASSIGN(rows, reasons(study, trial));
     DETOL_TRY(print_data(render_record(rows, arguments.globals)));
     return 0;
   } else {
-    DETOL_TRY(add_architecture(study, trial));
-    DETOL_ASSIGN(const auto parent, inherited_by(study, trial_of(trial, 0)));
+    DETOL_ASSIGN(rows, rows_of(study, {trial}));
+    DETOL_TRY(add_architecture(study, rows));
+    DETOL_ASSIGN(const auto parent, inherited_by(study, trial.id));
     if (parent) {
-      trial.columns.push_back("inherits");
-      trial.rows.front().push_back(static_cast<std::int64_t>(*parent));
+      rows.columns.push_back("inherits");
+      rows.rows.front().push_back(static_cast<std::int64_t>(*parent));
     }
-    DETOL_TRY(add_labels(study, arguments.globals.format, trial));
-    DETOL_TRY(print_data(render_record(trial, arguments.globals)));
+    DETOL_TRY(add_labels(study, arguments.globals.format, rows));
+    DETOL_TRY(print_data(render_record(rows, arguments.globals)));
     return 0;
   }
   DETOL_TRY(print_data(render(rows, arguments.globals)));

@@ -3,9 +3,10 @@
 #include <algorithm>
 
 #include "cli/commands.h"
-#include "cli/label_columns.h"
 #include "cli/output.h"
+#include "cli/trial_columns.h"
 #include "cli/trial_table.h"
+#include "studies/best_trial.h"
 #include "studies/labels.h"
 #include "studies/trial_rows.h"
 

@@ -9,9 +9,11 @@
 #include <span>
 
 #include "cli/report_source.h"
+#include "cli/trial_columns.h"
 #include "core/clock.h"
 #include "core/json_text.h"
 #include "knowledge/changes.h"
+#include "studies/best_trial.h"
 #include "studies/final_choice.h"
 #include "studies/labels.h"
 

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "report/live_trials.h"
-#include "studies/trial_rows.h"
 
 namespace detol::inline cli {
 

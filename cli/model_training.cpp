@@ -12,6 +12,7 @@
 #include "core/log.h"
 #include "models/test_score.h"
 #include "scheduler/run/devices.h"
+#include "studies/best_trial.h"
 #include "trainer/trainer.h"
 
 namespace detol::inline cli {
@@ -35,7 +36,12 @@ Rows rows_of(const std::vector<event::Model>& models) {
 Rows shown(const std::vector<event::Model>& models, const Globals& globals) {
   Rows rows = rows_of(models);
   if (globals.format != Format::kTable) return rows;
-  return only_columns(rows, {"model", "trial", "state", "epochs", "test", "test_interval"});
+  Rows shown{.columns = {"model", "trial", "state", "epochs", "test", "test_interval"}, .rows = {}};
+  for (std::size_t i = 0; i < rows.rows.size(); ++i) {
+    auto& cells = shown.rows.emplace_back();
+    for (const std::string& name : shown.columns) cells.push_back(cell(rows, i, name));
+  }
+  return shown;
 }
 
 void say_spread(const OpenStudy& study, const std::vector<event::Model>& models) {
@@ -79,9 +85,9 @@ Result<int> epochs_from(const Arguments& arguments, const StudyConfig& config) {
   return number_at_most(arguments, "epochs", config.max_epochs, kMostEpochs);
 }
 
-Result<void> set_network(const Rows& trials, Retraining& work) {
+Result<void> set_network(const TrialSummary& trial, Retraining& work) {
   const StudyConfig& config = work.shared.config;
-  DETOL_ASSIGN(const Genome genome, genome_of(config, trials, 0));
+  DETOL_ASSIGN(const Genome genome, genome_of(config, trial));
   auto candidate = config.candidate(genome, work.shared.preprocessing.task);
   if (!candidate) return fail(ErrorCode::kEmpty, candidate.error().reason);
   work.candidate = *std::move(candidate);
@@ -131,10 +137,10 @@ Result<ParentModel> parent_from(const Arguments& arguments, const OpenStudy& stu
     return ParentModel{std::move(network), model.kind == kTestedTrial ? 0 : model.model, model,
                        model.trained_on};
   }
-  DETOL_ASSIGN(const Rows trials, one_trial(study, arguments.text("trial", "best")));
-  DETOL_ASSIGN(TrainedNetwork network, trained_network(study, shared, storage, trials, 0));
+  DETOL_ASSIGN(const TrialSummary trial, trial_called(study, arguments.text("trial", "best")));
+  DETOL_ASSIGN(TrainedNetwork network, trained_network(study, shared, storage, trial));
   DETOL_ASSIGN(const auto models, models_of(study));
-  const event::Model* known = tested(models, trials, 0);
+  const event::Model* known = tested(models, trial.id, trial.best_epoch);
   return ParentModel{std::move(network), 0, known != nullptr ? *known : event::Model{},
                      kOnTraining};
 }

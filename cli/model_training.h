@@ -9,6 +9,7 @@
 #include "models/model_network.h"
 #include "models/retraining.h"
 #include "studies/model_rows.h"
+#include "studies/trial_summary.h"
 
 namespace detol::inline cli {
 
@@ -20,7 +21,7 @@ Result<int> number_at_most(const Arguments& arguments, std::string_view key, int
 
 // Sets the network and recipe of the trial in `trials.rows[0]`, and the micro-batches it was
 // trained in. Errors: kStorage, kEmpty.
-Result<void> set_network(const Rows& trials, Retraining& work);
+Result<void> set_network(const TrialSummary& trial, Retraining& work);
 
 // Returns --epochs, or else the most of the study. Errors (kUsage).
 Result<int> epochs_from(const Arguments& arguments, const StudyConfig& config);

@@ -10,6 +10,7 @@
 #include "export/export.h"
 #include "knowledge/artefacts.h"
 #include "models/landscape.h"
+#include "studies/best_trial.h"
 #include "studies/importance.h"
 #include "studies/labels.h"
 #include "studies/model_rows.h"
@@ -49,18 +50,19 @@ Result<std::vector<ShownNetwork>> best_networks(const OpenStudy& study, const St
                                                 const std::optional<std::vector<TrialId>>& among) {
   constexpr std::size_t kMostPictured = 3;
   DETOL_ASSIGN(const Task task, task_of(study, config, storage));
-  DETOL_ASSIGN(const Rows rows, trial_rows(study, {.sort = "value",
-                                                   .top = kLookedAtForNetworks,
-                                                   .only_scored = true,
-                                                   .only_feasible = true,
-                                                   .among = among}));
+  DETOL_ASSIGN(const auto trials, trials_of(study, {.sort = "value",
+                                                    .top = kLookedAtForNetworks,
+                                                    .only_scored = true,
+                                                    .only_feasible = true,
+                                                    .among = among}));
   std::vector<ShownNetwork> networks;
   std::set<std::uint64_t> known;
-  for (std::size_t row = 0; row < rows.rows.size() && networks.size() < kMostPictured; ++row) {
-    DETOL_ASSIGN(const Genome genome, genome_of(config, rows, row));
+  for (const TrialSummary& one : trials) {
+    if (networks.size() == kMostPictured) break;
+    DETOL_ASSIGN(const Genome genome, genome_of(config, one));
     const auto candidate = config.candidate(genome, task);
     if (!candidate || !known.insert(candidate->arch_hash).second) continue;
-    ShownNetwork shown{.trial = trial_of(rows, row), .network = candidate->network};
+    ShownNetwork shown{.trial = one.id, .network = candidate->network};
     auto drawn = drawing_of(shown.network);
     if (drawn)
       shown.svg = *std::move(drawn);
@@ -98,8 +100,8 @@ namespace {
 void add_analyses(const OpenStudy& study, const std::string& storage, ReportSource& source) {
   add_importance(study, {}, source);
   add_networks(study, storage, {}, source);
-  const auto best = one_trial(study, "best");
-  if (best) source.best = trial_of(*best, 0);
+  const auto best = trial_called(study, "best");
+  if (best) source.best = best->id;
   // A search that runs may have proposed more trials since the others were read.
   const TrialId known = source.trials.rows.size();
   if (source.best && *source.best >= known) source.best.reset();

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "report/source.h"
-#include "studies/trial_rows.h"
 
 namespace detol::inline cli {
 

@@ -6,7 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <ranges>
 
 #include "core/clock.h"
 #include "core/exit_code.h"
@@ -20,6 +20,7 @@
 #include "scheduler/budget.h"
 #include "scheduler/launchers/gpus.h"
 #include "scheduler/trial_seed.h"
+#include "studies/best_trial.h"
 #include "studies/final_choice.h"
 #include "studies/model_rows.h"
 #include "trainer/data/formats/formats.h"
@@ -73,9 +74,8 @@ Result<bool> is_due(const OpenStudy& study, const StudyConfig& config, TrialId b
 
 // Returns what a trial cost, in a unit that is the same for all: seconds of a device where the
 // budget is in time; else operations, so that equal searches choose equally.
-double cost_of(const Rows& trials, std::size_t row, bool is_timed) {
-  if (is_timed) return real_cell(trials, row, "device_seconds");
-  return real_cell(trials, row, "flops") * real_cell(trials, row, "epochs");
+double cost_of(const TrialSummary& trial, bool is_timed) {
+  return is_timed ? trial.device_s : trial.flops * trial.epochs;
 }
 
 // Plan: the trials that may be chosen, and on how many folds they are trained.
@@ -89,20 +89,18 @@ struct Plan {
 Result<Plan> plan_of(const OpenStudy& study, const StudyConfig& config) {
   DETOL_ASSIGN(const Budget budget, parse_budget(study.record.budget));
   const bool is_timed = budget.wall_s || budget.cpu_s || budget.gpu_s;
-  DETOL_ASSIGN(const Rows rows,
-               trial_rows(study, {.sort = "value", .only_scored = true, .only_feasible = true}));
+  DETOL_ASSIGN(const auto trials,
+               trials_of(study, {.sort = "value", .only_scored = true, .only_feasible = true}));
   double limit = 0, round = 0;
-  for (std::size_t row = 0; row < rows.rows.size(); ++row)
-    limit += kShareOfSearch * cost_of(rows, row, is_timed);
+  for (const TrialSummary& one : trials) limit += kShareOfSearch * cost_of(one, is_timed);
   Plan plan;
-  for (std::size_t row = 0; row < std::min(kFinalists, rows.rows.size()); ++row) {
-    const double best_epoch = real_cell(rows, row, "best_epoch");
-    const double share = best_epoch / real_cell(rows, row, "epochs");
-    round += cost_of(rows, row, is_timed) * share;
+  for (const TrialSummary& one : trials | std::views::take(kFinalists)) {
+    const double share = one.best_epoch / one.epochs;
+    round += cost_of(one, is_timed) * share;
     if (round > limit) break;
     plan.rounds = static_cast<int>(std::min<double>(kFolds, limit / round));
-    DETOL_ASSIGN(Genome genome, genome_of(config, rows, row));
-    plan.finalists.push_back({trial_of(rows, row), std::move(genome), best_epoch});
+    DETOL_ASSIGN(Genome genome, genome_of(config, one));
+    plan.finalists.push_back({one.id, std::move(genome), one.best_epoch});
   }
   if (plan.finalists.size() < 2) plan.rounds = 0;
   return plan;
@@ -202,7 +200,7 @@ Result<void> choose(const RunOptions& run, const std::string& name) {
   DETOL_ASSIGN(const StudyConfig config, load_study_config(study.record.config, name));
   const auto best = best_by_value(study);
   if (!best) return {};
-  DETOL_ASSIGN(const bool due, is_due(study, config, trial_of(*best, 0)));
+  DETOL_ASSIGN(const bool due, is_due(study, config, best->id));
   if (!due) return {};
   DETOL_ASSIGN(Plan plan, plan_of(study, config));
   if (plan.rounds == 0) return {};

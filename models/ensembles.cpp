@@ -10,6 +10,7 @@
 #include "models/model_network.h"
 #include "models/retraining.h"
 #include "models/untrained_model.h"
+#include "studies/trial_summary.h"
 #include "trainer/ensemble.h"
 #include "trainer/predict.h"
 
@@ -54,11 +55,12 @@ Result<void> add_retrained(const OpenStudy& study, const StudyData& shared, cons
 // Returns the best trials whose weights are there, the best one first, and retrained models.
 Result<std::vector<Trained>> library_of(const OpenStudy& study, const StudyData& shared,
                                         const fs::path& storage, int most) {
-  DETOL_ASSIGN(const Rows rows,
-               trial_rows(study, {.sort = "value", .only_scored = true, .only_feasible = true}));
+  DETOL_ASSIGN(const auto trials,
+               trials_of(study, {.sort = "value", .only_scored = true, .only_feasible = true}));
   std::vector<Trained> library;
-  for (std::size_t row = 0; row < rows.rows.size() && std::cmp_less(library.size(), most); ++row) {
-    auto network = trained_network(study, shared, storage, rows, row);
+  for (const TrialSummary& trial : trials) {
+    if (!std::cmp_less(library.size(), most)) break;
+    auto network = trained_network(study, shared, storage, trial);
     if (network)
       library.push_back({*std::move(network)});
     else if (network.error().code != ErrorCode::kExport &&
@@ -177,8 +179,8 @@ Result<TrainedNetwork> ensemble_without_weights(const OpenStudy& study, const St
   DETOL_ASSIGN(const auto members, members_of(model));
   std::vector<Candidate> own;
   for (const EnsembleMember& member : members) {
-    DETOL_ASSIGN(const Rows trials, one_trial(study, std::to_string(member.trial)));
-    DETOL_ASSIGN(const Genome genome, genome_of(shared.config, trials, 0));
+    DETOL_ASSIGN(const TrialSummary trial, trial_numbered(study, member.trial));
+    DETOL_ASSIGN(const Genome genome, genome_of(shared.config, trial));
     auto candidate = shared.config.candidate(genome, shared.preprocessing.task);
     if (!candidate) return fail(ErrorCode::kExport, candidate.error().reason);
     own.push_back(*std::move(candidate));

@@ -31,7 +31,7 @@ Result<std::vector<EnsembleMember>> members_of(const event::Model& model);
 Result<std::string> members_text(const event::Model& model);
 
 // Returns the joined network of an ensemble, with its shares and no checkpoint. Errors: as
-// members_of and one_trial; kExport: the data are not those of its networks.
+// members_of and trial_numbered; kExport: the data are not those of its networks.
 Result<TrainedNetwork> ensemble_without_weights(const OpenStudy& study, const StudyData& shared,
                                                 const event::Model& model);
 

@@ -13,6 +13,7 @@
 #include "core/log.h"
 #include "models/retraining.h"
 #include "scheduler/trial_seed.h"
+#include "studies/trial_summary.h"
 #include "trainer/landscape/directions.h"
 #include "trainer/landscape/losses.h"
 #include "trainer/landscape/path.h"
@@ -58,19 +59,17 @@ bool is_same(const EpochReport& now, const std::map<int, event::Reported>& befor
 }
 
 // Returns the job that trained the trial.
-Result<Job> job_again(const OpenStudy& study, const StudyData& shared, const Rows& trials) {
-  const TrialId trial = trial_of(trials, 0);
+Result<Job> job_again(const OpenStudy& study, const StudyData& shared, const TrialSummary& again) {
+  const TrialId trial = again.id;
   const auto refused = [&](const std::string& why) {
     return fail(ErrorCode::kEmpty, fmt::format("trial {} {}; take another trial", trial, why));
   };
-  const auto* reason = std::get_if<std::string>(&cell(trials, 0, "reason"));
-  if (reason != nullptr && reason->starts_with("same as trial"))
-    return refused("was not trained: " + *reason);
-  if (real_cell(trials, 0, "epochs") < 1) return refused("was not trained for a whole epoch");
+  if (again.reason.starts_with("same as trial")) return refused("was not trained: " + again.reason);
+  if (again.epochs < 1) return refused("was not trained for a whole epoch");
   DETOL_ASSIGN(const auto parent, inherited_by(study, trial));
   if (parent)
     return refused(fmt::format("began with the weights of trial {}, which are gone", *parent));
-  DETOL_ASSIGN(const Genome genome, genome_of(shared.config, trials, 0));
+  DETOL_ASSIGN(const Genome genome, genome_of(shared.config, again));
   auto candidate = shared.config.candidate(genome, shared.preprocessing.task);
   if (!candidate) return fail(ErrorCode::kEmpty, candidate.error().reason);
   DETOL_ASSIGN(const int micro_batches, micro_batches_of(study, trial));
@@ -178,14 +177,14 @@ std::vector<double> axis_of(const std::vector<double>& places, int points) {
 }  // namespace
 
 Result<TrainedAgain> train_again(const OpenStudy& study, const StudyData& shared,
-                                 const Rows& trials, const std::string& backend,
+                                 const TrialSummary& trial, const std::string& backend,
                                  const fs::path& folder) {
-  DETOL_ASSIGN(Job job, job_again(study, shared, trials));
+  DETOL_ASSIGN(Job job, job_again(study, shared, trial));
   job.folder = folder;
   DETOL_ASSIGN(const auto before, reports_of(study, job.trial));
   TrainedAgain trained;
   trained.candidate = job.candidate;
-  Passing passing(job, static_cast<int>(real_cell(trials, 0, "epochs")), before, trained);
+  Passing passing(job, static_cast<int>(trial.epochs), before, trained);
   std::error_code ignored;
   fs::remove_all(folder, ignored);  // of a command that was killed
   const auto done = train(job, *shared.data, backend, passing);

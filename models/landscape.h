@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "models/trained_model.h"
+#include "studies/trial_summary.h"
 
 namespace detol::inline models {
 
@@ -41,7 +42,7 @@ struct LandscapeSettings {
 // emptied, used for checkpoints and removed. Errors: kEmpty for a trial without a whole epoch, with
 // inherited weights, or that took another's outcome; kFailures if it fails now; kStorage.
 Result<TrainedAgain> train_again(const OpenStudy& study, const StudyData& shared,
-                                 const Rows& trials, const std::string& backend,
+                                 const TrialSummary& trial, const std::string& backend,
                                  const std::filesystem::path& folder);
 
 // Measures the loss, and returns the file's object. Errors: as losses_on.

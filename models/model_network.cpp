@@ -8,6 +8,7 @@
 #include "export/architecture_text.h"
 #include "knowledge/artefacts.h"
 #include "models/ensembles.h"
+#include "studies/trial_summary.h"
 
 namespace detol::inline models {
 namespace {
@@ -65,8 +66,8 @@ Result<Checkpoint> tested_checkpoint(const OpenStudy& study, const fs::path& sto
 
 Result<TrainedNetwork> derived_network(const OpenStudy& study, const StudyData& shared,
                                        const fs::path& storage, const event::Model& model) {
-  DETOL_ASSIGN(const Rows trials, one_trial(study, std::to_string(model.trial)));
-  DETOL_ASSIGN(Genome genome, genome_of(shared.config, trials, 0));
+  DETOL_ASSIGN(const TrialSummary trial, trial_numbered(study, model.trial));
+  DETOL_ASSIGN(Genome genome, genome_of(shared.config, trial));
   DETOL_ASSIGN(Candidate candidate, candidate_of(shared, genome, model));
   DETOL_ASSIGN(Checkpoint checkpoint, tested_checkpoint(study, storage, model, candidate));
   const double best_epoch = best_report(checkpoint)->epochs();
@@ -108,8 +109,8 @@ Result<TrainedNetwork> network_of(const OpenStudy& study, const StudyData& share
     return network;
   }
   if (model.kind != kTestedTrial) return derived_network(study, shared, storage, model);
-  DETOL_ASSIGN(const Rows trials, one_trial(study, std::to_string(model.trial)));
-  DETOL_ASSIGN(TrainedNetwork network, trained_network(study, shared, storage, trials, 0));
+  DETOL_ASSIGN(const TrialSummary trial, trial_numbered(study, model.trial));
+  DETOL_ASSIGN(TrainedNetwork network, trained_network(study, shared, storage, trial));
   if (network.best_epoch == model.epochs) return network;
   return not_here(model, fmt::format("trial {} was trained on", model.trial));
 }

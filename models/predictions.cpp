@@ -14,6 +14,7 @@
 #include "models/trained_model.h"
 #include "scheduler/launchers/gpus.h"
 #include "scheduler/run/devices.h"
+#include "studies/best_trial.h"
 #include "trainer/predict.h"
 #include "trainer/probabilities.h"
 
@@ -99,8 +100,8 @@ Result<Model> study_model(const PredictorName& name) {
     trained_on = chosen.trained_on;
     model = exported_model(study, shared, std::move(network));
   } else {
-    DETOL_ASSIGN(const Rows trials, one_trial(study, name.trial));
-    model = trained_model(study, shared, name.storage, trials, 0);
+    DETOL_ASSIGN(const TrialSummary trial, trial_called(study, name.trial));
+    model = trained_model(study, shared, name.storage, trial);
   }
   if (!model || !name.threshold) return model;
   DETOL_ASSIGN(model->threshold,

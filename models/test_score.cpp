@@ -14,6 +14,7 @@
 #include "scheduler/launchers/gpus.h"
 #include "scheduler/run/devices.h"
 #include "scheduler/trial_seed.h"
+#include "studies/best_trial.h"
 #include "studies/final_choice.h"
 
 namespace detol::inline models {
@@ -28,22 +29,22 @@ std::string over_folds(const OpenStudy& study, TrialId trial, const std::string&
   return fmt::format(", {:.4g} by cross-validation ({})", *value, found->trained_on);
 }
 
-std::string sentence(const OpenStudy& study, const Rows& best, const event::Model& model) {
+std::string sentence(const OpenStudy& study, const TrialSummary& best, const event::Model& model) {
   const std::string metric = said_metric(study, model);
   const std::string objective = study.record.objectives.front().metric;
-  const auto value = metric_of(best, 0, objective);
   return fmt::format("trial {}: {}, {} {:.4g}{}", model.trial, with_interval(model, metric),
-                     objective, value.value_or(0), over_folds(study, model.trial, objective));
+                     objective, metric_of(best, objective),
+                     over_folds(study, model.trial, objective));
 }
 
 Result<void> test_best(const std::filesystem::path& storage, const std::string& name) {
   DETOL_ASSIGN(const OpenStudy study, open_study(storage, name));
   DETOL_ASSIGN(const StudyConfig config, load_study_config(study.record.config, name));
   if (!config.trains()) return {};
-  const auto best = one_trial(study, "best");
+  const auto best = trial_called(study, "best");
   if (!best) return {};  // the run has said so
   TestBench bench(study, storage);
-  const auto model = bench.of_trial(*best, 0);
+  const auto model = bench.of_trial(*best);
   if (!model) return tl::unexpected(model.error());
   log_info("{}", sentence(study, *best, *model));
   return {};
@@ -103,13 +104,12 @@ Result<const StudyData*> TestBench::data() {
   return &*data_;
 }
 
-Result<event::Model> TestBench::of_trial(const Rows& trials, std::size_t row) {
+Result<event::Model> TestBench::of_trial(const TrialSummary& trial) {
   DETOL_ASSIGN(const auto models, models_of(study_));
-  if (const event::Model* known = tested(models, trials, row)) return *known;
+  if (const event::Model* known = tested(models, trial.id, trial.best_epoch)) return *known;
   DETOL_ASSIGN(const StudyData* shared, data());
   DETOL_TRY(check_has_test(study_, *shared));
-  DETOL_ASSIGN(const TrainedNetwork network,
-               trained_network(study_, *shared, storage_, trials, row));
+  DETOL_ASSIGN(const TrainedNetwork network, trained_network(study_, *shared, storage_, trial));
   DETOL_ASSIGN(event::Model model, measure(network));
   auto record = ModelRecord::open(storage_, study_.record.name);
   const auto saved = record ? record->models().and_then([&](const auto& all) {

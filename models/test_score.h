@@ -10,6 +10,7 @@
 
 #include "models/trained_model.h"
 #include "studies/model_rows.h"
+#include "studies/trial_summary.h"
 #include "trainer/test_metrics.h"
 
 namespace detol::inline models {
@@ -20,11 +21,11 @@ class TestBench {
   TestBench(const OpenStudy& study, std::filesystem::path storage)
       : study_(study), storage_(std::move(storage)) {}
 
-  // Returns the trial in `trials.rows[row]` with its metrics of validation, as recorded, and test:
+  // Returns the trial with its metrics of validation, as recorded, and test:
   // from the knowledge base if they are there, else measured and recorded there. Where another
   // process runs the study, says so and records nothing. Errors: as load_study_data and
   // trained_network; kEmpty if the data have no test part.
-  Result<event::Model> of_trial(const Rows& trials, std::size_t row);
+  Result<event::Model> of_trial(const TrialSummary& trial);
 
  private:
   Result<const StudyData*> data();  // reads them at the first call

@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
-#include "core/json_text.h"
 #include "knowledge/artefacts.h"
 #include "trainer/checkpoint.h"
 #include "trainer/data/formats/formats.h"
@@ -15,52 +14,47 @@ namespace detol::inline models {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
 // Scored: what the knowledge base stores about a trial.
-struct Scored {  // NOLINT(bugprone-exception-escape): json moves without throwing
+struct Scored {
   TrialId trial = 0;
   TrialId trained_as = 0;  // the trial of another study whose checkpoints it shares, or itself
   double epochs = 0;       // at its last report, whose checkpoint has the weights
   double best_epoch = 0;   // of the report that the value is of
-  json metrics;            // of that report: {name: number, or "NaN"}
-  fs::path folder;         // with its checkpoints
+  // Of that report, by name.
+  std::vector<std::pair<std::string, double>> metrics = {};
+  fs::path folder;  // with its checkpoints
 };
 
 // Returns the trial of another study whose training the trial took over, if it did.
-std::optional<TrialId> trained_as(const Rows& trials, std::size_t row) {
-  const auto text_of = [&](const char* column) {
-    const auto* text = std::get_if<std::string>(&cell(trials, row, column));
-    return text != nullptr ? *text : std::string();
-  };
-  const auto state = trial_state_from(text_of("state"));
-  const auto reason = state ? end_reason_from(*state, text_of("reason")) : std::nullopt;
+std::optional<TrialId> trained_as(const TrialSummary& trial) {
+  const auto reason = end_reason_from(trial.state, trial.reason);
   if (!reason || reason->cause != EndCause::kSameTrial || reason->detail.empty())
     return std::nullopt;
   return reason->same_as;
 }
 
-Result<Scored> scored_of(const OpenStudy& study, const fs::path& storage, const Rows& trials,
-                         std::size_t row) {
-  Scored scored;
-  scored.trial = trial_of(trials, row);
-  scored.epochs = real_cell(trials, row, "epochs");
-  scored.best_epoch = real_cell(trials, row, "best_epoch");
-  if (scored.epochs == 0)
-    return fail(ErrorCode::kEmpty, fmt::format("trial {} was never trained", scored.trial));
-  scored.trained_as = trained_as(trials, row).value_or(scored.trial);
-  const auto* text = std::get_if<std::string>(&cell(trials, row, "values"));
-  scored.metrics = json_or_discarded(text != nullptr ? *text : "");
+Result<Scored> scored_of(const OpenStudy& study, const fs::path& storage,
+                         const TrialSummary& trial) {
+  if (trial.epochs == 0)
+    return fail(ErrorCode::kEmpty, fmt::format("trial {} was never trained", trial.id));
+  Scored scored{.trial = trial.id,
+                .trained_as = trained_as(trial).value_or(trial.id),
+                .epochs = trial.epochs,
+                .best_epoch = trial.best_epoch,
+                .metrics = trial.metrics};
   DETOL_ASSIGN(const fs::path folder, find_artefacts(storage, study.record.name));
   scored.folder = folder / std::to_string(scored.trial);
   return scored;
 }
 
-bool is_recorded(const Metric& metric, const json& recorded) {
-  const auto found = recorded.find(metric.name);
+bool is_recorded(const Metric& metric,
+                 const std::vector<std::pair<std::string, double>>& recorded) {
+  const auto found = std::ranges::find(recorded, metric.name,
+                                       [](const auto& one) { return std::string_view(one.first); });
   if (found == recorded.end()) return false;
-  if (!found->is_number()) return !std::isfinite(metric.value);
-  return found->get<double>() == metric.value;
+  if (!std::isfinite(found->second)) return !std::isfinite(metric.value);
+  return found->second == metric.value;
 }
 
 // Returns why the checkpoint's weights are not the scored ones; empty if they are.
@@ -124,10 +118,9 @@ Result<StudyData> describe_study_data(const OpenStudy& study, const fs::path& st
 }
 
 Result<TrainedNetwork> trained_network(const OpenStudy& study, const StudyData& shared,
-                                       const fs::path& storage, const Rows& trials,
-                                       std::size_t row) {
-  DETOL_ASSIGN(const Scored scored, scored_of(study, storage, trials, row));
-  DETOL_ASSIGN(Genome genome, genome_of(shared.config, trials, row));
+                                       const fs::path& storage, const TrialSummary& trial) {
+  DETOL_ASSIGN(const Scored scored, scored_of(study, storage, trial));
+  DETOL_ASSIGN(Genome genome, genome_of(shared.config, trial));
   auto candidate = shared.config.candidate(genome, shared.preprocessing.task);
   if (!candidate) return fail(ErrorCode::kExport, candidate.error().reason);
   DETOL_ASSIGN(Checkpoint checkpoint, scored_checkpoint(study, scored, candidate->arch_hash));
@@ -167,8 +160,8 @@ Result<Model> exported_model(const OpenStudy& study, const StudyData& shared,
 }
 
 Result<Model> trained_model(const OpenStudy& study, const StudyData& shared,
-                            const fs::path& storage, const Rows& trials, std::size_t row) {
-  DETOL_ASSIGN(TrainedNetwork network, trained_network(study, shared, storage, trials, row));
+                            const fs::path& storage, const TrialSummary& trial) {
+  DETOL_ASSIGN(TrainedNetwork network, trained_network(study, shared, storage, trial));
   return exported_model(study, shared, std::move(network));
 }
 

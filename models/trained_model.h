@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "export/export.h"
-#include "studies/trial_rows.h"
+#include "studies/trial_summary.h"
 #include "trainer/checkpoint.h"
 #include "trainer/data/preprocessing.h"
 
@@ -35,20 +35,19 @@ struct TrainedNetwork {
   std::vector<float> shares = {};  // of an ensemble's members; empty: it is none
 };
 
-// Returns the trial in `trials.rows[row]` as it was scored. Errors: kEmpty if it was never trained;
+// Returns the trial as it was scored. Errors: kEmpty if it was never trained;
 // kExport, with the file and what to do, if the checkpoint of its last reported epoch, which has
 // the weights of the best one, is missing, damaged, or not the one that was scored.
 Result<TrainedNetwork> trained_network(const OpenStudy& study, const StudyData& shared,
-                                       const std::filesystem::path& storage, const Rows& trials,
-                                       std::size_t row);
+                                       const std::filesystem::path& storage,
+                                       const TrialSummary& trial);
 
 // Returns a network of the study for export, with logits to check against. Errors: kExport.
 Result<Model> exported_model(const OpenStudy& study, const StudyData& shared,
                              TrainedNetwork network);
 
-// Returns the network of the trial in `trials.rows[row]` for export. Errors: as both above.
+// Returns the network of the trial for export. Errors: as both above.
 Result<Model> trained_model(const OpenStudy& study, const StudyData& shared,
-                            const std::filesystem::path& storage, const Rows& trials,
-                            std::size_t row);
+                            const std::filesystem::path& storage, const TrialSummary& trial);
 
 }  // namespace detol::inline models

@@ -39,24 +39,4 @@ std::optional<TrialId> final_choice(const OpenStudy& study, std::span<const even
   return (*std::ranges::min_element(last, {}, loss))->trial;
 }
 
-Result<void> add_cross_validation(const OpenStudy& study, Rows& trials) {
-  DETOL_ASSIGN(const auto models, models_of(study));
-  if (last_choice(models).empty()) return {};
-  const auto values = std::ranges::find(trials.columns, "values");
-  const auto at = values - trials.columns.begin() + 1;
-  bool has_any = false;
-  std::vector<Cell> cells;
-  for (std::size_t row = 0; row < trials.rows.size(); ++row) {
-    const auto trial = trial_of(trials, row);
-    const event::Model* found = cross_validated(models, trial);
-    has_any = has_any || found != nullptr;
-    cells.push_back(found != nullptr ? Cell(values_json(*found)) : Cell());
-  }
-  if (!has_any) return {};
-  trials.columns.insert(trials.columns.begin() + at, "cross_validation");
-  for (std::size_t row = 0; row < trials.rows.size(); ++row)
-    trials.rows[row].insert(trials.rows[row].begin() + at, std::move(cells[row]));
-  return {};
-}
-
 }  // namespace detol::inline studies

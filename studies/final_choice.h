@@ -19,8 +19,4 @@ const event::Model* cross_validated(std::span<const event::Model> models, TrialI
 std::optional<TrialId> final_choice(const OpenStudy& study, std::span<const event::Model> models,
                                     TrialId best);
 
-// Inserts the column `cross_validation` after `values`: JSON of the mean metrics over the folds, of
-// trials that have them; no column if none has.
-Result<void> add_cross_validation(const OpenStudy& study, Rows& trials);
-
 }  // namespace detol::inline studies

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "studies/trial_rows.h"
+#include "studies/trial_summary.h"
 #include "surrogate/importance.h"
 
 namespace detol::inline studies {

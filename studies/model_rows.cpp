@@ -51,7 +51,7 @@ Result<event::Model> model_in(const Rows& rows, std::size_t row) {
                      .failure = cell_as<std::string>(rows, row, "failure"),
                      .reason = cell_as<std::string>(rows, row, "reason"),
                      .seed = cell_as<std::int64_t>(rows, row, "seed"),
-                     .epochs = real_cell(rows, row, "epochs"),
+                     .epochs = cell_number(cell(rows, row, "epochs"), 0),
                      .trained_on = cell_as<std::string>(rows, row, "trained_on"),
                      .began_from = cell_as<std::string>(rows, row, "began_from"),
                      .first = cell_as<std::int64_t>(rows, row, "first"),
@@ -59,7 +59,7 @@ Result<event::Model> model_in(const Rows& rows, std::size_t row) {
                      .flops = count_cell(rows, row, "flops"),
                      .dataset = cell_as<std::string>(rows, row, "dataset"),
                      .folder = cell_as<std::string>(rows, row, "folder"),
-                     .at_s = real_cell(rows, row, "created"),
+                     .at_s = cell_number(cell(rows, row, "created"), 0),
                      .parent = cell_as<std::int64_t>(rows, row, "parent"),
                      .settings = cell_as<std::string>(rows, row, "settings"),
                      .architecture = cell_as<std::string>(rows, row, "architecture")};
@@ -123,31 +123,11 @@ Result<event::Model> model_called(const OpenStudy& study, const std::string& num
                           study.record.name, id));
 }
 
-const event::Model* tested(std::span<const event::Model> models, const Rows& trials,
-                           std::size_t row) {
-  const auto trial = static_cast<TrialId>(cell_as<std::int64_t>(trials, row, "trial"));
-  const double epochs = real_cell(trials, row, "best_epoch");
+const event::Model* tested(std::span<const event::Model> models, TrialId trial, double best_epoch) {
   const auto found = std::ranges::find_if(models, [&](const event::Model& model) {
-    return model.kind == kTestedTrial && model.trial == trial && model.epochs == epochs;
+    return model.kind == kTestedTrial && model.trial == trial && model.epochs == best_epoch;
   });
   return found != models.end() ? &*found : nullptr;
-}
-
-Result<void> add_test_scores(const OpenStudy& study, Rows& trials) {
-  DETOL_ASSIGN(const auto models, models_of(study));
-  std::vector<const event::Model*> known;
-  for (std::size_t row = 0; row < trials.rows.size(); ++row)
-    known.push_back(tested(models, trials, row));
-  if (std::ranges::all_of(known, [](const auto* model) { return model == nullptr; })) return {};
-  const auto at = std::ranges::find(trials.columns, "values") - trials.columns.begin() + 1;
-  for (std::size_t row = 0; row < trials.rows.size(); ++row) {
-    std::vector<Cell> cells(2);
-    if (known[row] != nullptr) cells = {test_json(*known[row]), interval_json(*known[row])};
-    auto& own = trials.rows[row];
-    own.insert(own.begin() + at, cells.begin(), cells.end());
-  }
-  trials.columns.insert(trials.columns.begin() + at, {"test", "test_interval"});
-  return {};
 }
 
 std::optional<double> metric_of(const event::Model& model, std::string_view metric) {

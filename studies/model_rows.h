@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "knowledge/ledger.h"
-#include "studies/trial_rows.h"
 
 namespace detol::inline studies {
 
@@ -31,20 +30,15 @@ Result<std::vector<event::Model>> models_of(const OpenStudy& study);
 // Returns the model of that number. Errors: kUsage if it is no number, kEmpty if there is none.
 Result<event::Model> model_called(const OpenStudy& study, const std::string& number);
 
-// Returns what is known of the trial in `trials.rows[row]`, trained as far as it is now; nullptr if
-// its test metrics are not.
-const event::Model* tested(std::span<const event::Model> models, const Rows& trials,
-                           std::size_t row);
+// Returns what is known of a trial whose value is of that epoch; nullptr if its test metrics are
+// not.
+const event::Model* tested(std::span<const event::Model> models, TrialId trial, double best_epoch);
 
 // Returns a metric of a model; nullopt if it was not measured.
 std::optional<double> metric_of(const event::Model& model, std::string_view metric);
 
 // Returns the number after that of the last model, from 1.
 std::int64_t next_number(std::span<const event::Model> models);
-
-// Inserts the columns `test` and `test_interval` after `values` if a trial's test metrics are
-// known.
-Result<void> add_test_scores(const OpenStudy& study, Rows& trials);
 
 // Returns {"val_accuracy": 0.9, ...}, {"test_accuracy": 0.9, ...} and
 // {"test_accuracy": [0.89, 0.91], ...}; in the first is what training and validation measured.

@@ -42,8 +42,8 @@ class NetworkReader {
   }
 
   // Errors (kEmpty): there is no network.
-  Result<GraphFeatures> graph(const Rows& trials, std::size_t row) const {
-    DETOL_ASSIGN(const Genome genome, genome_of(config_, trials, row));
+  Result<GraphFeatures> graph(const TrialSummary& trial) const {
+    DETOL_ASSIGN(const Genome genome, genome_of(config_, trial));
     if (!config_.has_networks()) {
       const auto graph = config_.space.graph(genome);
       if (!graph) return fail(ErrorCode::kEmpty, "its study scores no networks");
@@ -66,49 +66,34 @@ KnownStudy known_study(const StudyRecord& study, const StudyConfig& config) {
           .metric = study.objectives.front().metric};
 }
 
-// Returns the scored trials of a study, best first. Columns: trial, value, params, arch_hash.
-Result<Rows> scored_trials(const OpenStudy& study, const StudyRecord& record) {
-  const bool descending = record.objectives.front().direction == Direction::kMaximize;
-  return study.reader->select(
-      fmt::format("SELECT trial, value, params_json AS params, arch_hash FROM v_trials "
-                  "WHERE study = ?1 AND epochs > 0 AND state <> 'FAIL' "
-                  "AND typeof(value) IN ('integer', 'real') ORDER BY value {}, "
-                  "state <> 'COMPLETE', trial LIMIT {}",
-                  descending ? "DESC" : "ASC", kMostNetworks + 2),
-      {record.name});
-}
-
-std::string text_or_nothing(const Cell& cell) {
-  const auto* text = std::get_if<std::string>(&cell);
-  return text != nullptr ? *text : std::string();
-}
-
-ScoredNetwork scored(const Rows& trials, std::size_t row, std::size_t study) {
+ScoredNetwork scored(const TrialSummary& trial, std::size_t study) {
   return {.study = study,
-          .trial = std::get<std::int64_t>(cell(trials, row, "trial")),
-          .value = cell_number(cell(trials, row, "value")),
-          .arch_hash = text_or_nothing(cell(trials, row, "arch_hash")),
+          .trial = static_cast<std::int64_t>(trial.id),
+          .value = trial.value,
+          .arch_hash = trial.arch_hash,
           .graph = {}};
 }
 
 // Adds the best trial of each network of a study, but for the trial that was asked about.
 Result<void> add_networks(const OpenStudy& study, const StudyRecord& record,
                           const NetworkReader& reader, KnownNetworks& known) {
-  DETOL_ASSIGN(const Rows trials, scored_trials(study, record));
+  DETOL_ASSIGN(const auto trials,
+               trials_of(*study.reader, record,
+                         {.sort = "value", .top = kMostNetworks + 2, .only_scored = true}));
   const bool is_own = record.name == study.record.name;
   const std::size_t number = is_own ? 0 : known.studies.size();
   const std::int64_t asked = known.networks.front().trial;
   if (!is_own) known.studies.push_back(known_study(record, reader.config()));
   std::set<std::string> seen;
-  for (std::size_t row = 0; row < trials.rows.size(); ++row) {
+  for (const TrialSummary& one : trials) {
     if (known.networks.size() > kMostNetworks) {
       known.is_cut = true;
       break;
     }
-    ScoredNetwork network = scored(trials, row, number);
+    ScoredNetwork network = scored(one, number);
     if (!std::isfinite(network.value) || (is_own && network.trial == asked)) continue;
     if (!network.arch_hash.empty() && !seen.insert(network.arch_hash).second) continue;
-    auto graph = reader.graph(trials, row);
+    auto graph = reader.graph(one);
     if (!graph) continue;  // what was refused is similar to nothing
     network.graph = *std::move(graph);
     known.networks.push_back(std::move(network));
@@ -120,11 +105,11 @@ Result<void> add_networks(const OpenStudy& study, const StudyRecord& record,
 
 Result<KnownNetworks> known_networks(const OpenStudy& study, const std::string& id_or_best) {
   DETOL_ASSIGN(const NetworkReader asked, NetworkReader::of(study.record));
-  DETOL_ASSIGN(const Rows trial, one_trial(study, id_or_best));
+  DETOL_ASSIGN(const TrialSummary trial, trial_called(study, id_or_best));
   KnownNetworks known;
   known.studies.push_back(known_study(study.record, asked.config()));
-  known.networks.push_back(scored(trial, 0, 0));
-  DETOL_ASSIGN(known.networks.front().graph, asked.graph(trial, 0));
+  known.networks.push_back(scored(trial, 0));
+  DETOL_ASSIGN(known.networks.front().graph, asked.graph(trial));
   DETOL_TRY(add_networks(study, study.record, asked, known));
   DETOL_ASSIGN(std::vector<StudyRecord> records, study.reader->studies());
   std::ranges::stable_sort(records, std::ranges::greater{}, &StudyRecord::created_s);

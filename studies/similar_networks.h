@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "studies/trial_rows.h"
+#include "studies/best_trial.h"
 #include "surrogate/graph_features.h"
 
 namespace detol::inline studies {
@@ -35,7 +35,7 @@ inline constexpr std::size_t kMostNetworks = 4'000;
 
 // Returns the network of a trial and those of all scored trials of the base that can be compared
 // with it: by their layers where the study trains, else, for a table, by the encoding's own graph.
-// Errors (kEmpty): the trial has no network; as one_trial.
+// Errors (kEmpty): the trial has no network; as trial_called.
 Result<KnownNetworks> known_networks(const OpenStudy& study, const std::string& id_or_best);
 
 }  // namespace detol::inline studies

@@ -19,11 +19,6 @@ namespace fs = std::filesystem;
 constexpr double kAnswerPatienceS = 30;
 constexpr int kLookEveryMs = 100;
 
-std::string text_cell(const Rows& rows, std::string_view column) {
-  const auto* text = std::get_if<std::string>(&cell(rows, 0, column));
-  return text != nullptr ? *text : std::string();
-}
-
 // Returns what to do instead where nobody runs the study.
 std::string instead(const RunRequest& request, const std::string& study) {
   if (request.kind == RunRequest::kRetry)
@@ -47,25 +42,24 @@ Result<void> check_runner(const std::string& storage, const StudyRecord& study,
 }
 
 Result<void> check_trial(const OpenStudy& study, const RunRequest& request) {
-  DETOL_ASSIGN(const Rows trial, one_trial(study, std::to_string(request.trial)));
-  const std::string state = text_cell(trial, "state"), failure = text_cell(trial, "failure");
+  DETOL_ASSIGN(const TrialSummary trial, trial_numbered(study, request.trial));
   const bool is_trained =
-      state == to_text(TrialState::kRunning) || state == to_text(TrialState::kWaiting);
+      trial.state == TrialState::kRunning || trial.state == TrialState::kWaiting;
   if (request.kind == RunRequest::kPrune && !is_trained)
     return fail(ErrorCode::kUsage, fmt::format("trial {} is {}; only one that is trained can be "
                                                "pruned",
-                                               request.trial, state));
+                                               request.trial, to_text(trial.state)));
   if (request.kind != RunRequest::kRetry) return {};
-  if (state != to_text(TrialState::kFail))
-    return fail(
-        ErrorCode::kUsage,
-        fmt::format("trial {} is {}; only one that failed can be retried", request.trial, state));
+  if (trial.state != TrialState::kFail)
+    return fail(ErrorCode::kUsage,
+                fmt::format("trial {} is {}; only one that failed can be retried", request.trial,
+                            to_text(trial.state)));
   for (const Cause cause : {Cause::kCrashed, Cause::kTimeout, Cause::kOutOfMemory})
-    if (failure == to_text(cause)) return {};
+    if (trial.failure == to_text(cause)) return {};
   return fail(ErrorCode::kUsage,
               fmt::format("trial {} failed as {}, and would again; only what crashed, timed out or "
                           "ran out of memory can be retried",
-                          request.trial, failure));
+                          request.trial, trial.failure));
 }
 
 // Returns the total after a change that adds to it.

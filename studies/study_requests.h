@@ -7,7 +7,7 @@
 #include <string>
 
 #include "knowledge/requests.h"
-#include "studies/trial_rows.h"
+#include "studies/trial_summary.h"
 
 namespace detol::inline studies {
 

@@ -72,7 +72,7 @@ class TrainedModel : public testing::Test {
   Result<Model> model() const {
     const OpenStudy study = open_study(storage().string(), "tiny").value();
     return trained_model(study, load_study_data(study).value(), storage(),
-                         one_trial(study, "0").value(), 0);
+                         trial_numbered(study, 0).value());
   }
   void expect_refused(std::string_view why) const {
     const Result<Model> refused = model();

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <limits>
 
 #include <gtest/gtest.h>
 
 #include "core/rng.h"
 #include "knowledge/ledger.h"
+#include "studies/best_trial.h"
 #include "tests/support/temp_folder.h"
 
 namespace detol {
@@ -89,27 +91,33 @@ TEST_F(TrialRows, FilterByStateMetricAndParameter) {
 
 TEST_F(TrialRows, TheBestIsScoredWhetherCompleteOrPruned) {
   const auto study = open_study(storage(), "s").value();
-  const auto best = one_trial(study, "best");
+  const auto best = trial_called(study, "best");
   ASSERT_TRUE(best) << best.error().message;
-  EXPECT_EQ(std::get<std::int64_t>(cell(*best, 0, "trial")), 1);
+  EXPECT_EQ(best->id, 1u);
+  EXPECT_EQ(best->state, TrialState::kPruned);
 }
 
 TEST_F(TrialRows, GiveBackTheGenomeThatWasAsked) {
   const auto study = open_study(storage(), "s").value();
-  const auto rows = trial_rows(study, {}).value();
+  const auto trials = trials_of(study, {}).value();
   for (TrialId id = 0; id < 4; ++id) {
-    const auto genome = genome_of(config_, rows, id);
+    const auto genome = genome_of(config_, trials[id]);
     ASSERT_TRUE(genome) << genome.error().message;
     EXPECT_EQ(genome->assignments(), params_of(id));
   }
 }
 
-TEST_F(TrialRows, PutTheArchitectureBesideTheParameters) {
-  const auto study = open_study(storage(), "s").value();
-  auto rows = trial_rows(study, {}).value();
-  ASSERT_TRUE(add_architecture(study, rows));
-  EXPECT_NE(std::get<std::string>(cell(rows, 3, "architecture")).find("\"stages\""),
-            std::string::npos);
+TEST_F(TrialRows, AreValuesWithTheNumbersThatWereReported) {
+  const auto trials = trials_of(open_study(storage(), "s").value(), {}).value();
+  ASSERT_EQ(trials.size(), 4u);
+  EXPECT_EQ(metric_of(trials[2], "val_accuracy"), trials[2].value);
+  EXPECT_EQ(metric_of(trials[2], "val_loss"), 0.2);
+  EXPECT_TRUE(std::isnan(metric_of(trials[2], "no_such")));
+  EXPECT_TRUE(std::isnan(metric_of(trials[3], "val_accuracy"))) << "NaN was reported";
+  EXPECT_EQ(trials[2].epochs, 1);
+  EXPECT_EQ(trials[3].state, TrialState::kFail);
+  const auto finished = finished_trials(open_study(storage(), "s").value()).value();
+  EXPECT_EQ(finished.size(), 3u);
 }
 
 TEST_F(TrialRows, SayWhichNameOrNumberIsUnknown) {
@@ -120,8 +128,8 @@ TEST_F(TrialRows, SayWhichNameOrNumberIsUnknown) {
   EXPECT_NE(sorted.error().message.find("did you mean 'val_accuracy'?"), std::string::npos);
   EXPECT_EQ(trial_rows(study, {.where = "no_such > 1"}).error().code, ErrorCode::kUsage);
   EXPECT_EQ(trial_rows(study, {.where = "1) UNION SELECT (2"}).error().code, ErrorCode::kUsage);
-  EXPECT_EQ(one_trial(study, "first").error().code, ErrorCode::kUsage);
-  EXPECT_EQ(one_trial(study, "99").error().code, ErrorCode::kEmpty);
+  EXPECT_EQ(trial_called(study, "first").error().code, ErrorCode::kUsage);
+  EXPECT_EQ(trial_called(study, "99").error().code, ErrorCode::kEmpty);
 }
 
 TEST_F(TrialRows, AMissingStudyIsNamedWithTheNearest) {

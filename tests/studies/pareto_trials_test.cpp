@@ -1,10 +1,9 @@
-#include "studies/pareto_rows.h"
-
 #include <limits>
 
 #include <gtest/gtest.h>
 
 #include "knowledge/ledger.h"
+#include "studies/best_trial.h"
 #include "tests/support/temp_folder.h"
 
 namespace detol {
@@ -18,8 +17,8 @@ struct Values {
 };
 
 // The ids of the Pareto set of trials that reported these values.
-std::vector<std::int64_t> front_of(const std::vector<Objective>& objectives,
-                                   const std::vector<Values>& trials) {
+std::vector<TrialId> front_of(const std::vector<Objective>& objectives,
+                              const std::vector<Values>& trials) {
   const testing_support::TempFolder folder;
   const std::string storage = (folder.path() / "detol.db").string();
   auto ledger = Ledger::open(storage).value();
@@ -42,49 +41,48 @@ std::vector<std::int64_t> front_of(const std::vector<Objective>& objectives,
     const std::vector<Event> events = {asked, started, reported};
     EXPECT_TRUE(ledger->append(study, events));
   }
-  const auto rows = pareto_rows(open_study(storage, "s").value());
-  EXPECT_TRUE(rows) << rows.error().message;
-  std::vector<std::int64_t> ids;
-  for (std::size_t i = 0; rows && i < rows->rows.size(); ++i)
-    ids.push_back(std::get<std::int64_t>(cell(*rows, i, "trial")));
+  const auto front = pareto_trials(open_study(storage, "s").value());
+  EXPECT_TRUE(front) << front.error().message;
+  std::vector<TrialId> ids;
+  if (front) std::ranges::transform(*front, std::back_inserter(ids), &TrialSummary::id);
   return ids;
 }
 
-using Ids = std::vector<std::int64_t>;
+using Ids = std::vector<TrialId>;
 const std::vector<Objective> kBoth = {maximize("accuracy"), minimize("loss")};
 
-TEST(ParetoRows, AreTheTrialsThatNoOtherBeatsInEverything) {
+TEST(ParetoTrials, AreTheTrialsThatNoOtherBeatsInEverything) {
   EXPECT_EQ(front_of(kBoth, {{0.7, 0.3}, {0.9, 0.5}, {0.8, 0.6}, {0.6, 0.4}, {0.8, 0.4}}),
             (Ids{0, 1, 4}));
 }
 
-TEST(ParetoRows, HaveTheFirstOfEqualTrials) {
+TEST(ParetoTrials, HaveTheFirstOfEqualTrials) {
   EXPECT_EQ(front_of(kBoth, {{0.7, 0.3}, {0.7, 0.3}}), Ids{0});
 }
 
-TEST(ParetoRows, LeaveOutATrialThatLacksANumber) {
+TEST(ParetoTrials, LeaveOutATrialThatLacksANumber) {
   EXPECT_EQ(front_of(kBoth, {{0.9, kNaN}, {0.7, 0.3}}), Ids{1});
 }
 
-TEST(ParetoRows, LeaveOutATrialThatBreaksAConstraint) {
+TEST(ParetoTrials, LeaveOutATrialThatBreaksAConstraint) {
   EXPECT_EQ(front_of(kBoth, {{0.9, 0.1, 0.5}, {0.7, 0.3}}), Ids{1});
   EXPECT_EQ(front_of({maximize("accuracy")}, {{0.9, 0.1, 0.5}, {0.7, 0.3}}), Ids{1});
 }
 
-TEST(ParetoRows, OfOneObjectiveAreTheBest) {
+TEST(ParetoTrials, OfOneObjectiveAreTheBest) {
   EXPECT_EQ(front_of({maximize("accuracy")}, {{0.7, 0.3}, {0.9, 0.5}, {0.8, 0.1}}), Ids{1});
 }
 
-TEST(ParetoRows, OfAStudyWithoutReportsAreNone) {
+TEST(ParetoTrials, OfAStudyWithoutReportsAreNone) {
   const testing_support::TempFolder folder;
   const std::string storage = (folder.path() / "detol.db").string();
   StudyRecord record;
   record.name = "s";
   record.objectives = kBoth;
   ASSERT_TRUE(Ledger::open(storage).value()->create_study(record));
-  const auto rows = pareto_rows(open_study(storage, "s").value());
-  ASSERT_FALSE(rows);
-  EXPECT_EQ(rows.error().code, ErrorCode::kEmpty);
+  const auto front = pareto_trials(open_study(storage, "s").value());
+  ASSERT_FALSE(front);
+  EXPECT_EQ(front.error().code, ErrorCode::kEmpty);
 }
 
 }  // namespace
