@@ -27,6 +27,21 @@ constexpr std::size_t kTrialsWithWeights = 10;  // the best trials
 constexpr int kEpochs = 3;                      // of the tiny study
 constexpr int kMostResumes = 5;                 // more than any single fault needs
 
+// What a trial of tune() runs. Its last number depends on every step before it. `twice` is there
+// once two programs of a trial ran at the same time.
+constexpr const char* kProgram = R"(x=$1; step=0; loss=0
+[ "$2" = --from ] && read step loss < "$3"
+read before < "$DETOL_TRIAL_DIR/pid" && grep -qs program.sh /proc/$before/cmdline && touch twice
+echo $$ > "$DETOL_TRIAL_DIR/pid"
+while [ $step -lt 4 ]; do
+  step=$((step + 1)); loss=$(((loss * 3 + x + step) % 10007))
+  echo "$$ train.step" >> "$DETOL_FAULT_TRACE"
+  sleep 0.05
+  echo "{\"step\": $step, \"loss\": $loss}" >> "$DETOL_REPORT"
+  echo $step $loss > "$DETOL_CHECKPOINT.tmp" && mv "$DETOL_CHECKPOINT.tmp" "$DETOL_CHECKPOINT"
+done
+)";
+
 std::string to_text(const Cell& cell) {
   if (const auto* number = std::get_if<std::int64_t>(&cell)) return std::to_string(*number);
   if (const auto* real = std::get_if<double>(&cell)) return fmt::format("{:a}", *real);
@@ -104,11 +119,10 @@ void find_differences(const std::string& found, const std::string& expected, Lin
 }
 
 void find_remains(const ChaosStudy& study, Lines& broken) {
-  Clock& clock = system_clock();
-  const double limit_s = clock.now_s() + kGraceS;
-  while (!processes_in(study.path()).empty() && clock.now_s() < limit_s) ::usleep(20'000);
-  for (const pid_t pid : processes_in(study.path()))
-    broken.push_back(fmt::format("process {} is left", pid));
+  if (!is_alone(study)) {
+    for (const pid_t pid : study.processes())
+      broken.push_back(fmt::format("process {} is left", pid));
+  }
   for (const std::string& name : listing(study.path())) {
     const fs::path path(name);
     if (path.extension().string().starts_with(".tmp-") || path.extension() == ".new" ||
@@ -157,6 +171,7 @@ int losses_in(std::string_view err) {
 ChaosStudy::ChaosStudy(int images, const std::string& storage) : storage_(storage) {
   write_idx(path() / "data", {.training = images, .test = 8});
   write_bytes(path() / "tiny.yaml", kTinySpace);
+  write_bytes(path() / "program.sh", kProgram);
   fs::create_directory(path() / "run");
 }
 
@@ -185,6 +200,16 @@ int ChaosStudy::steps() const {
   int sum = 0;
   for (const auto& [pid, count] : visits("train.step")) sum += count;
   return sum;
+}
+
+std::vector<pid_t> ChaosStudy::processes() const {
+  std::vector<pid_t> found;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const pid_t pid = std::atoi(entry.path().filename().c_str());
+    if (pid > 0 && text_of(entry.path() / "environ").find(path().string()) != std::string::npos)
+      found.push_back(pid);
+  }
+  return found;
 }
 
 std::string ChaosStudy::results() const {
@@ -240,6 +265,40 @@ Search group_of_two(int trials) {
   search.trainers = 2;
   return search;
 }
+Search joined(int trials) {
+  Search search = search_called("joined", 0, trials, "random", "none");
+  search.resume.insert(search.resume.end(), {"-j", "0"});
+  search.trainers = 1;
+  search.is_joined = true;
+  return search;
+}
+Search tune(int trials) {
+  return {.name = "tune",
+          .words = {"tune",
+                    "--study",
+                    "tiny",
+                    "--metric",
+                    "loss:minimize",
+                    "--param",
+                    "x=int(1,1000)",
+                    "--budget",
+                    std::to_string(trials) + "trials",
+                    "--algorithm",
+                    "random",
+                    "--steps",
+                    "4",
+                    "--set",
+                    "command.resume=[--from, '{trial.checkpoint}']",
+                    "-j",
+                    "2",
+                    "--",
+                    "sh",
+                    "program.sh",
+                    "{x}"},
+          .trainers = 2,
+          .runs_programs = true,
+          .resume = {"resume", "tiny", "-j", "2", "--retry-failed"}};
+}
 
 Search timing(int trials) {
   Search search = search_called("timing", 1, trials, "random", "none");
@@ -291,10 +350,17 @@ DisturbedRun run_disturbed(const Search& search, const Baseline& baseline,
   return run;
 }
 
+bool is_alone(const ChaosStudy& study) {
+  const double limit_s = system_clock().now_s() + kGraceS;
+  while (!study.processes().empty() && system_clock().now_s() < limit_s) ::usleep(20'000);
+  return study.processes().empty();
+}
+
 std::vector<std::string> broken_promises(const ChaosStudy& study, const Baseline& baseline,
                                          const std::string& err, int redone) {
   Lines broken;
   find_remains(study, broken);
+  if (fs::exists(study.path() / "twice")) broken.push_back("two programs of a trial ran at once");
   const std::vector<Event> events = events_of(study);
   find_doubles(events, broken);
   find_lost(events, err, broken);

@@ -33,6 +33,9 @@ class ChaosStudy {
   // Training steps so far, over all processes.
   int steps() const;
 
+  // Returns every process that was started for it and lives, by its environment.
+  std::vector<pid_t> processes() const;
+
   // Returns everything that must be the same, however the search was disturbed: no times.
   std::string results() const;
 
@@ -50,10 +53,14 @@ struct Search {
   int trainers = 1;                // processes that train at once
   int images = 80;
   bool is_repeatable = true;  // two searches come to the same numbers
+  bool is_joined = false;     // its workers come by `detol worker --join`
+  bool runs_programs = false;
+  std::vector<std::string> resume = {"resume", "tiny"};
 
   // Returns the most steps that are made again after one loss, over all processes that train at
-  // once: those of a trial, whose three epochs take less than the 2 s between checkpoints.
-  int steps_to_redo() const { return trainers * 3 * (images * 8 / 10 / 16); }
+  // once: those of a trial, whose three epochs take less than the 2 s between checkpoints; of a
+  // program, which writes a checkpoint after each step, that one.
+  int steps_to_redo() const { return trainers * (runs_programs ? 1 : 3 * (images * 8 / 10 / 16)); }
 };
 
 // Trials one after the other, to their last epoch, proposed by a model that is fitted after the
@@ -68,6 +75,10 @@ Search timing(int trials = 3);
 Search two_workers(int trials = 4);
 // Trials one after the other, each trained by an MPI job of two ranks.
 Search group_of_two(int trials = 3);
+// The trials of two_workers(), on workers that join.
+Search joined(int trials = 4);
+// Trials of a program that reports four steps, on two workers.
+Search tune(int trials = 4);
 
 // Baseline holds the results of an undisturbed search.
 struct Baseline {
@@ -90,6 +101,9 @@ struct DisturbedRun {
 // done, and checks what is left.
 DisturbedRun run_disturbed(const Search& search, const Baseline& baseline,
                            const std::string& fault);
+
+// Returns whether no process of the study is left after two seconds.
+bool is_alone(const ChaosStudy& study);
 
 // Returns the promises that do not hold at the end of a search, one line each. `err` is its
 // stderr, `redone` the number of steps that may have been made again.
