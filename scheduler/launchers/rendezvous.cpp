@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -20,6 +21,7 @@
 #include "core/clock.h"
 #include "core/descriptor.h"
 #include "core/file.h"
+#include "core/hash.h"
 #include "core/host.h"
 #include "core/json_text.h"
 #include "scheduler/processes/run_folder.h"
@@ -155,6 +157,11 @@ Result<json> new_secrets(Reach reach) {
   return secrets;
 }
 
+std::string random_hex() {
+  std::random_device device;
+  return to_hex(std::uint64_t{device()} << 32 | device());
+}
+
 std::optional<json> published(const fs::path& file) {
   return is_rendezvous_file(file) ? read_json(file) : std::nullopt;
 }
@@ -196,6 +203,7 @@ Result<void> publish(const RendezvousInfo& rendezvous, const fs::path& file) {
                                {"machine", this_machine()},
                                {"public", rendezvous.keys.server_public},
                                {"key", rendezvous.key},
+                               {"process", random_hex()},
                                {"group_size", rendezvous.group_size},
                                {"takes_other_sizes", rendezvous.takes_other_sizes},
                                {"backend", rendezvous.backend},
@@ -252,7 +260,13 @@ std::optional<MasterAddress> master_now(const fs::path& file) {
                        .keys = {field_or(*content, "public", std::string()), {}},
                        .start = ::getpid(),
                        .key = field_or(*content, "key", std::string()),
-                       .run_file = file};
+                       .run_file = file,
+                       .process = field_or(*content, "process", std::string())};
+}
+
+bool is_the_last(const MasterAddress& master) {
+  const auto content = published(master.run_file);
+  return content && field_or(*content, "process", std::string()) == master.process;
 }
 
 std::optional<MasterAddress> find_master(const fs::path& file, double wait_s) {

@@ -65,6 +65,10 @@ std::optional<RendezvousInfo> read_rendezvous(const std::filesystem::path& file)
 // address has no worker's number or id.
 std::optional<MasterAddress> master_now(const std::filesystem::path& file);
 
+// Returns whether no other process has published the file since this master did. A master that is
+// started again has the key and the socket of the one before.
+bool is_the_last(const MasterAddress& master);
+
 // Waits until a master has published the file and answers; nullopt if none does in `wait_s`, or the
 // run is over. The address has no worker's number or id.
 std::optional<MasterAddress> find_master(const std::filesystem::path& file, double wait_s = 60);

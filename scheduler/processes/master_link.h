@@ -33,6 +33,7 @@ struct MasterAddress {
   int start = 1;                        // number of this worker's start
   std::string key = {};                 // the run's key
   std::filesystem::path run_file = {};  // the run is over once this file is gone; empty: unknown
+  std::string process = {};             // which one has published that file; empty: unknown
   std::string id = {};                  // these six: see message::Hello
   std::string name = {};
   int ranks = 1;

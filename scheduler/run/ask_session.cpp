@@ -84,21 +84,26 @@ class AskSession::Gate {
  public:
   virtual ~Gate() = default;
   virtual std::optional<std::string> call(const std::string& line) = 0;  // nullopt: it is gone
+  virtual bool is_the_last() const { return true; }  // no other process runs the study since
   virtual Result<std::string> close() { return std::string(); }
 };
 
 class AskSession::Remote final : public Gate {
  public:
-  Remote(CallClient client, fs::path file, std::string caller)
-      : client_(std::move(client)), file_(std::move(file)), caller_(std::move(caller)) {}
+  Remote(CallClient client, MasterAddress master, std::string caller)
+      : client_(std::move(client)), master_(std::move(master)), caller_(std::move(caller)) {}
 
   std::optional<std::string> call(const std::string& line) override {
-    return client_.call(caller_, line, [this] { return master_now(file_).has_value(); });
+    return client_.call(caller_, line, [this] {
+      const auto now = master_now(master_.run_file);
+      return now && now->process == master_.process;
+    });
   }
+  bool is_the_last() const override { return detol::is_the_last(master_); }
 
  private:
   CallClient client_;
-  const fs::path file_;
+  const MasterAddress master_;
   const std::string caller_;
 };
 
@@ -175,7 +180,7 @@ Result<std::unique_ptr<AskSession::Gate>> AskSession::open_gate() {
       DETOL_ASSIGN(const auto record, find_begun(settings_));
       DETOL_TRY(has_the_space_of(record, settings_));
       DETOL_ASSIGN(CallClient client, CallClient::connect(*master));
-      auto gate = std::make_unique<Remote>(std::move(client), join_file_, caller_);
+      auto gate = std::make_unique<Remote>(std::move(client), *master, caller_);
       warn_of_another_budget(record, settings_);
       const std::string have = compact(json{{"have", trials_of(have_)}});
       if (have_.empty() || gate->call(have)) return gate;
@@ -232,6 +237,7 @@ void AskSession::take_name(const std::string& study) {
 
 Result<std::string> AskSession::call(const std::string& line) {
   for (int ends = 0;;) {
+    if (gate_ && !gate_->is_the_last()) gate_.reset();
     if (!gate_) {
       DETOL_ASSIGN(gate_, open_gate());
     }
