@@ -1,19 +1,15 @@
 // Asking and telling from the command line: whoever runs the study, and whatever is killed.
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <csignal>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include <gtest/gtest.h>
 
+#include "tests/e2e/ask_server.h"
 #include "tests/e2e/searched_study.h"
 #include "tests/support/idx_writer.h"
 
@@ -22,66 +18,6 @@ namespace {
 
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
-
-// `detol ask --serve` with pipes.
-class AskServer {
- public:
-  AskServer(const std::filesystem::path& folder, Words words) {
-    std::array<int, 2> in{}, out{};
-    if (::pipe2(in.data(), O_CLOEXEC) != 0 || ::pipe2(out.data(), O_CLOEXEC) != 0)
-      ADD_FAILURE() << "no pipe";
-    words.insert(words.begin(), {tested_program(), "ask"});
-    words.emplace_back("--serve");
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
-    ::posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
-    ::posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
-    if (::posix_spawn(&pid_, arguments[0], &actions, nullptr, arguments.data(), environ) != 0)
-      ADD_FAILURE() << "cannot start " << arguments[0];
-    ::posix_spawn_file_actions_destroy(&actions);
-    ::close(in[0]);
-    ::close(out[1]);
-    in_ = ::fdopen(in[1], "w");
-    out_ = ::fdopen(out[0], "r");
-  }
-  ~AskServer() { end(); }
-
-  // Returns the answer to a line; nothing if the program has ended.
-  std::optional<Json> call(const Json& line) {
-    std::fputs((line.dump() + "\n").c_str(), in_);
-    std::fflush(in_);
-    char* text = nullptr;
-    std::size_t size = 0;
-    const ssize_t length = ::getline(&text, &size, out_);
-    const std::string answer(text != nullptr && length > 0 ? text : "");
-    std::free(text);
-    if (answer.empty()) return std::nullopt;
-    return Json::parse(answer);
-  }
-
-  void kill() {
-    ::kill(pid_, SIGKILL);
-    end();
-  }
-
-  int end() {
-    if (pid_ == 0) return code_;
-    std::fclose(in_);
-    std::fclose(out_);
-    int status = 0;
-    ::waitpid(std::exchange(pid_, 0), &status, 0);
-    return code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-  }
-
- private:
-  pid_t pid_ = 0;
-  int code_ = 0;
-  std::FILE *in_ = nullptr, *out_ = nullptr;
-};
 
 class AskProgram : public testing::Test {
  protected:
