@@ -19,6 +19,7 @@
 #include "core/table.h"
 #include "core/usable.h"
 #include "encodings/study/written_parameters.h"
+#include "trainer/programs/disk_room.h"
 #include "trainer/programs/program.h"
 #include "trainer/programs/program_output.h"
 #include "trainer/programs/report_lines.h"
@@ -231,8 +232,25 @@ class CommandRun {
         DETOL_TRY(stop(program, output));
         return Evaluation{.end = End::kSuspended, .reason = {}};
       }
-      if (exit) return ended(*exit, output, lines);
+      room_.look();
+      if (exit) return unless_disk_was_full(ended(*exit, output, lines));
     }
+  }
+
+  // What a program reported while the disk was full is lost, without a word of most programs.
+  // Errors (kStorage): it may have come to another end for that.
+  Result<Evaluation> unless_disk_was_full(Evaluation end) {
+    room_.look_now();
+    if (!room_.was_lacking()) return end;
+    const std::string what =
+        fmt::format("there was no room in {} while the program ran{}{}", job_.folder.string(),
+                    end.reason.empty() ? "" : ": ", end.reason);
+    const bool is_short =
+        command_.steps > 0 && (history_.empty() || history_.back().epoch < command_.steps);
+    if (is_short || (end.end == End::kFailed && end.cause != Cause::kDiverged))
+      return fail(ErrorCode::kStorage, what);
+    log_warning("trial {}: {}; reports may be missing", job_.trial, what);
+    return end;
   }
 
   // Gives the program its grace; end() then kills what is left.
@@ -348,6 +366,7 @@ class CommandRun {
   std::optional<StepReport> last_;  // held back: see tell()
   double last_since_s_ = 0;
   double since_s_ = system_clock().now_s();
+  DiskRoom room_{job_.folder};
 };
 
 class CommandEvaluator final : public Evaluator {

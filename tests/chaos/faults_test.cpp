@@ -339,6 +339,26 @@ TEST_F(Row4, AFullDiskPausesTheSearchUntilThereIsSpace) {
   expect_as_undisturbed(program.wait());
 }
 
+TEST_F(Row4, AProgramWhoseReportsFoundNoRoomRunsAgain) {
+  write_bytes(study.path() / "report.sh",
+              "touch started; until [ -e go ]; do sleep 0.02; done\n"
+              "echo '{\"step\": 1, \"loss\": 1}' >> $DETOL_REPORT; exit 0\n");
+  Program tuning(study.path(),
+                 {"tune", "--study", "tiny", "--metric", "loss:minimize", "--param", "x=int(1,9)",
+                  "--budget", "1trials", "-j", "1", "--", "sh", "report.sh"},
+                 study.variables());
+  while (!fs::exists(study.path() / "started")) ASSERT_FALSE(tuning.ends_within(0.02));
+  disk.fill();
+  write_bytes(study.path() / "go", "");
+  ASSERT_TRUE(tuning.says("waits until ")) << tuning.wait().err;
+  EXPECT_FALSE(tuning.ends_within(1)) << tuning.wait().err;
+  disk.make_room();
+  const Ran ran = tuning.wait();
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("there was no room in"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("trial 0 COMPLETE"), std::string::npos) << ran.err;
+}
+
 TEST_F(Row4, ADiskThatIsFullFromTheStartIsSaidAndNothingIsHalfMade) {
   disk.fill();
   const Ran refused = Program(study.path(), search.words, study.variables()).wait();

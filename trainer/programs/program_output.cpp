@@ -54,7 +54,7 @@ Result<void> ProgramOutput::read(int descriptor, const std::filesystem::path& re
       if (const auto line = line_.take(c)) DETOL_TRY(search(*line, report));
     }
   }
-  file_.flush();
+  if (!file_.flush()) file_.clear();  // the disk is full: what comes later may be kept
   return {};
 }
 
