@@ -18,6 +18,7 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 
+#include "core/clock.h"
 #include "core/json_text.h"
 
 namespace detol::inline web {
@@ -38,6 +39,7 @@ constexpr std::size_t kBodiesTogether = std::size_t{64} << 20;
 constexpr std::size_t kPiece = 64 << 10;                // of an answer
 constexpr auto kPieceTime = std::chrono::seconds(30);   // for the client to take it
 constexpr auto kLingerTime = std::chrono::seconds(2);   // for a client to see the answer's end
+constexpr std::size_t kMostOfAFollower = 64 << 10;      // bytes that it sends in vain
 constexpr auto kLook = std::chrono::milliseconds(500);  // between two looks at the news
 constexpr auto kAcceptAgain = std::chrono::milliseconds(50);
 
@@ -222,14 +224,19 @@ class HttpServer::Parts::Connection : public std::enable_shared_from_this<Connec
     error_code ignored;
     stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
     stream_.expires_after(kLingerTime);
+    lingers_until_s_ = system_clock().now_s() + std::chrono::duration<double>(kLingerTime).count();
     discard();
   }
 
+  // The stream's own time does not end a client that always has more to send.
   void discard() {
-    stream_.async_read_some(asio::buffer(discarded_),
-                            [self = shared_from_this()](error_code error, std::size_t) {
-                              error ? self->end() : self->discard();
-                            });
+    stream_.async_read_some(
+        asio::buffer(discarded_), [self = shared_from_this()](error_code error, std::size_t size) {
+          self->discarded_bytes_ += size;
+          const bool is_over = self->follows() ? self->discarded_bytes_ > kMostOfAFollower
+                                               : system_clock().now_s() > self->lingers_until_s_;
+          error || is_over ? self->end() : self->discard();
+        });
   }
 
   // Sends the news now, and again after a while.
@@ -274,6 +281,8 @@ class HttpServer::Parts::Connection : public std::enable_shared_from_this<Connec
   std::string head_;
   std::array<char, 4096> discarded_{};
   std::size_t body_bytes_ = 0;
+  std::size_t discarded_bytes_ = 0;
+  double lingers_until_s_ = 0;
   bool is_ended_ = false;
 };
 

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/clock.h"
 #include "tests/support/http.h"
 
 namespace detol::web {
@@ -125,6 +126,14 @@ TEST_F(WebServer, RefusesWhatIsTooLongOrNoRequest) {
   EXPECT_TRUE(starts(ask(port(), "nonsense\r\n\r\n"), "400"));
   EXPECT_TRUE(starts(post("x", "/throws"), "500"));
   EXPECT_EQ(echo_.answers, 1);
+}
+
+TEST_F(WebServer, EndsAConnectionThatNeverEndsItsHeaders) {
+  const int endless = slow("GET / HTTP/1.1\r\n");
+  const std::string header = "X: " + std::string(8000, 'y') + "\r\n";
+  const double limit_s = system_clock().now_s() + 20;
+  while (::send(endless, header.data(), header.size(), MSG_NOSIGNAL) > 0)
+    ASSERT_LT(system_clock().now_s(), limit_s);
 }
 
 TEST_F(WebServer, AnswersOthersHoweverManyAreSlow) {
