@@ -34,6 +34,8 @@ constexpr int kMostServedUs = 4'000;                // from a call to a kill: of
 constexpr int kMostAloneUs = 80'000;                // and of a `detol ask` or `tell`
 constexpr double kLimitS = 60, kLimitSPerKill = 3;  // of a whole test
 
+constexpr double kEndsS = 20;  // a search, once all values are told
+
 // Who can make a call: one of two servers, or a program of its own.
 constexpr std::size_t kAlone = 2;
 
@@ -49,12 +51,17 @@ struct Held {
 
 class AskKills {
  public:
-  AskKills(int kills, std::uint64_t seed) : kills_(kills), rng_(seed) {}
+  // `is_searched`: `detol tune` without workers runs the study.
+  AskKills(int kills, std::uint64_t seed, bool is_searched)
+      : kills_(kills), rng_(seed), is_searched_(is_searched) {
+    std::filesystem::create_directory(alone_);
+  }
 
   void run() {
     const Baseline baseline{undisturbed(), "", 0, 0};
     const double limit_s = system_clock().now_s() + kLimitS + kLimitSPerKill * kills_;
     while (!is_over_ && !testing::Test::HasFailure()) {
+      if (is_searched_) keep_search();
       start_servers();
       const auto who = static_cast<std::size_t>(rng_.below(kAlone + 1));
       if (held_.empty() || (held_.size() < 3 && rng_.chance(0.4)))
@@ -67,23 +74,54 @@ class AskKills {
       EXPECT_EQ(server ? server->end() : 0, 0);
     }
     std::cout << fmt::format(
-        "{} callers, {} other servers, {} pairs of servers, everything {} killed; {} answers to an "
-        "ask lost\n",
-        killed_[0], killed_[1], killed_[2], killed_[3], unheard_);
+        "{} callers, {} other servers, {} pairs of servers, everything {}, {} masters, {} "
+        "supervisors killed; {} answers to an ask lost\n",
+        killed_[0], killed_[1], killed_[2], killed_[3], killed_[4], killed_[5], unheard_);
+    for (int resumes = 0; is_searched_ && resumes < 3; ++resumes) {
+      EXPECT_TRUE(search_->ends_within(kEndsS)) << "the search does not end";
+      keep_search();
+    }
+    search_.reset();
     EXPECT_EQ(broken_promises(study_, baseline, "", 0), Words{});
     EXPECT_GE(2 * done_, kills_) << "the study was over too soon";
   }
 
  private:
   Words space() const {
-    return {"tiny",     "--param",       "x=float(0,1)",
-            "--metric", "loss:minimize", "--algorithm",
-            "random",   "--budget",      std::to_string(kTrialsPerKill * kills_) + "trials"};
+    return {"--param",     "x=float(0,1)",
+            "--metric",    "loss:minimize",
+            "--algorithm", "random",
+            "--budget",    std::to_string(kTrialsPerKill * kills_) + "trials"};
+  }
+  // The study's name, and what begins it.
+  Words asked() const {
+    Words words = is_searched_ ? Words{} : space();
+    words.insert(words.begin(), "tiny");
+    return words;
+  }
+
+  // Begins the search, whose trials wait for callers.
+  void begin_search(const ChaosStudy& study, std::optional<Program>& search) const {
+    Words words = space();
+    words.insert(words.begin(), {"tune", "--study", "tiny", "-j", "0"});
+    words.insert(words.end(), {"--", "sh", "program.sh", "{x}"});
+    search.emplace(study.path(), words, study.variables());
+    EXPECT_TRUE(search->says("waits for workers"));
+  }
+
+  // Resumes the search, unless it is over or somebody else runs the study.
+  void keep_search() {
+    if (!search_) return begin_search(study_, search_);
+    if (!search_->ends_within(0) || search_->wait().code == 0) return;
+    search_.reset();
+    search_.emplace(study_.path(), Words{"resume", "tiny", "-j", "0"}, study_.variables());
   }
 
   std::string undisturbed() const {
     const ChaosStudy study;
-    AskServer server(study.path(), space(), study.variables());
+    std::optional<Program> search;
+    if (is_searched_) begin_search(study, search);
+    AskServer server(study.path(), asked(), study.variables());
     for (;;) {
       const auto answer = server.call({{"ask", 1}});
       if (!answer || answer->at("trials").empty()) break;
@@ -116,7 +154,7 @@ class AskKills {
     for (std::size_t i = 0; i < kAlone; ++i) {
       if (servers_[i] && !was_killed_[i]) continue;
       servers_[i].reset();
-      servers_[i].emplace(study_.path(), space(), study_.variables());
+      servers_[i].emplace(study_.path(), asked(), study_.variables());
       if (!std::exchange(was_killed_[i], false)) continue;
       const std::vector<Held> before = std::exchange(held_, {});
       for (const Held& held : before) {
@@ -185,7 +223,7 @@ class AskKills {
     is_over_ = rows->rows.empty();
     for (const auto& row : rows->rows) {
       const auto trial = std::to_string(std::get<std::int64_t>(row.at(0)));
-      Program program(study_.path(), {"tell", "tiny", trial, "--release"}, study_.variables());
+      Program program(alone_, {"tell", "tiny", trial, "--release"}, study_.variables());
       const Ran ran = program.wait();
       EXPECT_EQ(ran.code, 0) << ran.err;
       ++unheard_;
@@ -204,14 +242,14 @@ class AskKills {
   std::optional<Json> call_alone(const Json& line, bool may_be_disturbed) {
     const bool asks = line.contains("ask");
     Words words = {"ask"};
-    for (const std::string& word : asks ? space() : Words{}) words.push_back(word);
+    for (const std::string& word : asks ? asked() : Words{}) words.push_back(word);
     if (!asks) {
       const bool reports = line.contains("report");
       words = {"tell", "tiny", line.at(reports ? "report" : "tell").dump(), "--values",
                line.at("values").dump()};
       if (reports) words.insert(words.end(), {"--step", line.at("step").dump()});
     }
-    Program program(study_.path(), words, study_.variables());
+    Program program(alone_, words, study_.variables());
     const int before = done_;
     if (may_be_disturbed) disturb(kAlone, program.pid(), kMostAloneUs);
     const Ran ran = program.wait();
@@ -226,10 +264,15 @@ class AskKills {
   void disturb(std::size_t who, pid_t caller, int most_us) {
     if (done_ >= kills_ || !rng_.chance(0.25)) return;
     ::usleep(static_cast<useconds_t>(rng_.below(static_cast<std::uint64_t>(most_us))));
-    const auto draw = rng_.below(killed_.size());
+    const auto draw = rng_.below(is_searched_ ? killed_.size() : killed_.size() - 2);
+    if (draw == 4) {
+      for (const pid_t pid : search_->children("__master")) ::kill(pid, SIGKILL);
+    }
+    if (draw == 5 && !search_->ends_within(0)) search_->signal(SIGKILL);
     const std::size_t other = who == kAlone ? rng_.below(kAlone) : 1 - who;
     if (draw == 0 || draw == 3) ::kill(caller, SIGKILL);
     for (std::size_t i = 0; i < kAlone; ++i) {
+      if (draw > 3) break;
       const bool is_victim = draw >= 2 || i == (draw == 0 ? who : other);
       if (!is_victim) continue;
       ::kill(servers_[i]->pid(), SIGKILL);
@@ -240,25 +283,34 @@ class AskKills {
   }
 
   const ChaosStudy study_;
+  const std::filesystem::path alone_ = study_.path() / "alone";  // where calls of their own run
   const int kills_;
   Rng rng_;
+  const bool is_searched_;
+  std::optional<Program> search_;
   std::array<std::optional<AskServer>, kAlone> servers_;
   std::array<bool, kAlone> was_killed_{};
   std::vector<Held> held_;
   std::vector<TrialId> told_;        // whose end was acknowledged
   std::map<TrialId, int> reported_;  // steps that were acknowledged
-  std::array<int, 4> killed_{};      // the caller, another server, both, everything
+  std::array<int, 6> killed_{};      // the caller, another server, both, everything, see run()
   int done_ = 0, asks_alone_ = 0, unheard_ = 0;
   bool is_over_ = false;
 };
 
-TEST(RandomKillOfAsk, LosesNoAnswerAndDoublesNone) {
+class RandomKillOfAsk : public testing::TestWithParam<bool> {};
+
+TEST_P(RandomKillOfAsk, LosesNoAnswerAndDoublesNone) {
   std::signal(SIGPIPE, SIG_IGN);
   const int kills = number_from("DETOL_CHAOS_KILLS", 10);
   const int seed = number_from("DETOL_CHAOS_SEED", 1);
-  std::cout << "ask, seed " << seed << ": " << std::flush;
-  AskKills(kills, static_cast<std::uint64_t>(seed)).run();
+  std::cout << (GetParam() ? "ask of a search, seed " : "ask, seed ") << seed << ": " << std::flush;
+  AskKills(kills, static_cast<std::uint64_t>(seed), GetParam()).run();
 }
+
+INSTANTIATE_TEST_SUITE_P(Runs, RandomKillOfAsk, testing::Bool(), [](const auto& is_searched) {
+  return std::string(is_searched.param ? "search" : "callers");
+});
 
 }  // namespace
 }  // namespace detol::testing_support
