@@ -25,11 +25,14 @@ def program() -> str:
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON can hold it: numbers of NumPy become Python's, NaN its word."""
-    if isinstance(value, (str, bool)) or value is None:
+    """The value as JSON can hold it: numbers of NumPy become Python's, NaN its word, and what is no
+    UTF-8 in a text, as in the name of a file, the escapes that Python writes for it."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, dict):
-        return {key: plain(one) for key, one in value.items()}
+        return {plain(key): plain(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(one) for one in value]
     if hasattr(value, "item"):
@@ -44,7 +47,7 @@ def plain(value: Any) -> Any:
 def _start(words: Sequence[str], **pipes: Any) -> "subprocess.Popen[str]":
     path = program()
     try:
-        return subprocess.Popen([path, *words], text=True, **pipes)
+        return subprocess.Popen([path, *words], encoding="utf-8", errors="backslashreplace", **pipes)
     except OSError as error:
         raise DetolError(f"cannot run {path}: {error.strerror}") from None
 

@@ -279,7 +279,7 @@ def open_study(name: Optional[str] = None, space: Optional[Space] = None, *,
         raise TypeError(f"name is {short(name)}; it must be a text")
     if name.startswith("-"):
         raise ValueError(f"name is {short(name)}; it must not begin with '-'")
-    storage = os.fspath(storage)
+    storage = os.fsdecode(storage)
     arguments = [name, "--storage", storage, *_limits(trials, budget)]
     if retry_failed:
         arguments.append("--retry-failed")
@@ -311,8 +311,12 @@ def open_study(name: Optional[str] = None, space: Optional[Space] = None, *,
     if architecture is not None:
         file_of_space["architecture"] = dict(architecture)
     arguments += ["--if-exists", if_exists]
-    text = json.dumps(file_of_space)
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+    try:
+        text = json.dumps(file_of_space, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{short(error.object[max(0, error.start - 20):error.end])} has what is "
+                         "no UTF-8; choose another name") from None
+    with tempfile.NamedTemporaryFile(suffix=".yaml") as file:
         file.write(text)
         file.flush()
         # Once the study answers, it has read the file.
@@ -338,7 +342,7 @@ def delete_study(name: str, storage: Union[str, "os.PathLike[str]"] = "detol.db"
     Raises:
         DetolError: there is none, or a program runs it.
     """
-    run(["study", "delete", name, "--yes", "--storage", os.fspath(storage)])
+    run(["study", "delete", name, "--yes", "--storage", os.fsdecode(storage)])
 
 
 def minimize(function: Callable[[AskedTrial], Value], space: Space, trials: Optional[int] = None, *,

@@ -66,7 +66,7 @@ class DetolSampler(optuna.samplers.BaseSampler):
         self._seed = seed
         self._random = optuna.samplers.RandomSampler(seed=seed)
         self._folder = None if storage else tempfile.TemporaryDirectory(prefix="detol-")
-        self._storage = os.fspath(storage) if storage else os.path.join(self._folder.name, "detol.db")
+        self._storage = os.fsdecode(storage) if storage else os.path.join(self._folder.name, "detol.db")
         self._space_of_all = IntersectionSearchSpace(include_pruned=True)
         self._lock = threading.Lock()
         self._study: Optional[Study] = None

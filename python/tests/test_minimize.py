@@ -116,6 +116,21 @@ class MinimizeTest(StorageTest):
             self.minimize(lambda trial: float("nan"), 3)
         self.assertEqual(stderr.getvalue().count("failed"), 3)
 
+    def test_texts_of_any_characters_are_told(self):
+        def f(trial):
+            if trial.number == 0:
+                raise FileNotFoundError("caf\udce9")  # a file's name in Latin-1
+            return 1
+
+        moods = ("\N{GRINNING FACE}", "a\u2028\u0085\ufeff")
+        space = {"mood": detol.Choice(*moods)}
+        with said() as stderr:
+            best = detol.minimize(f, space, trials=2, storage=self.storage, catch=OSError)
+        self.assertIn(best.params["mood"], moods)
+        self.assertIn("trial 0 failed: FileNotFoundError: caf", stderr.getvalue())
+        with self.assertRaisesRegex(ValueError, "no UTF-8"):
+            detol.minimize(f, {"caf\udce9": detol.Float(0, 1)}, trials=2, storage=self.storage)
+
     def test_what_is_no_value_is_raised(self):
         async def later(trial):
             return 1
