@@ -159,7 +159,10 @@ std::string unknown_name(std::string_view what, std::string_view word,
     text += fmt::format("write {}; ", instead);
   else if (const auto guess = did_you_mean(word, known))
     text += fmt::format("did you mean '{}'? ", *guess);
-  return text + "known: " + join(known);
+  constexpr std::size_t kMost = 100;  // of a wide table's columns
+  if (known.size() <= kMost) return text + "known: " + join(known);
+  return text +
+         fmt::format("known: {} and {} more", join(known.first(kMost)), known.size() - kMost);
 }
 
 }  // namespace detol::inline core

@@ -1,6 +1,8 @@
 #include "core/table.h"
 
 #include <array>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -43,6 +45,14 @@ TEST(DidYouMean, DoesNotGuessWildly) {
 TEST(UnknownName, SaysWhatWasMeantAndWhatThereIs) {
   EXPECT_EQ(unknown_name("optimizer", "adm", kWords),
             "unknown optimizer 'adm'; did you mean 'adamw'? known: sgd, adamw, momentum, lr");
+}
+
+TEST(UnknownName, ListsNoThousandsOfNames) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 1000; ++i) names.push_back("gene" + std::to_string(i));
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  const std::string message = unknown_name("column", "x", known);
+  EXPECT_TRUE(message.ends_with(", gene99 and 900 more")) << message;
 }
 
 TEST(InQuotes, IsOneShortPrintableLine) {
