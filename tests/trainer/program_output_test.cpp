@@ -61,6 +61,11 @@ TEST_F(Output, IsReadAsItStandsOnATerminal) {
         {"loss=9\rdone\n", ""},
         {"loss=9\r", "{\"loss\":9.0}\n"},
         {"loss=4", "{\"loss\":4.0}\n"},
+        {"loss=9\x1b[2K\x1b[Gloss=1\n", "{\"loss\":1.0}\n"},
+        {"loss=9\x1b[1G\x1b[Kloss=1\n", "{\"loss\":1.0}\n"},
+        {"loss=9\r\x1b[2K\n", ""},
+        {"loss=9\x1b[K\n", "{\"loss\":9.0}\n"},
+        {"loss=\x1b[1;31m3\x1b[0m\n", "{\"loss\":3.0}\n"},
         {"loss=9\rloss=5", "{\"loss\":5.0}\n"},
         {"no number\n", ""},
         {"", ""}})

@@ -143,6 +143,7 @@ TEST(Program, ThatIsATextNeedsALineThatSaysWhatReadsIt) {
                               8)),
             "");
   EXPECT_NE(error("#!/bin/sh\r\nexit 0\r\n").find("as on Windows"), std::string::npos);
+  EXPECT_NE(error("").find("the file is empty"), std::string::npos);
   EXPECT_NE(error("import sys\n").find("its first line does not say what reads it"),
             std::string::npos);
   EXPECT_NE(error("#!/no/such/reader\n").find("'/no/such/reader', which is not there"),

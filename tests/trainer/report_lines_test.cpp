@@ -169,6 +169,8 @@ TEST_F(Lines, OfWhichNoneIsAReportSayWhy) {
         {"{\"loss\": null}\n", "line 1 of the report: loss is null; it must be a number"},
         {"\n{\"loss\": true}\n", "line 2 of the report: loss is true; it must be a number"},
         {"loss 3\n", "line 1 of the report: it is no JSON object"},
+        {"{\"loss\": 1, \"at\": \"caf\xe9\"}\n",
+         "line 1 of the report: it has bytes that are not UTF-8"},
         {"{\"val_loss\": 1}\n{\"val_loss\": 1, \"a\": 2}\n",
          "it reported val_loss, a; the objective is loss"},
         {"{\"step\": 1}\n", "it reported no number; the objective is loss"},

@@ -148,6 +148,7 @@ Result<fs::path> runnable(const std::string& name, const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::string line;
   std::getline(file, line);
+  if (line.empty() && file.eof()) return cannot_run(name, "the file is empty");
   line = line.substr(0, 256);
   const bool is_text = std::ranges::none_of(
       line, [](unsigned char c) { return c == 0x7f || (c < ' ' && c != '\t' && c != '\r'); });

@@ -147,7 +147,8 @@ void ReportLines::take(std::string_view line, std::vector<StepReport>& reports) 
   line = shown(line);
   if (line.find_first_not_of(" \t") == std::string_view::npos) return;
   const json read = json_or_discarded(as_json(line));
-  if (!read.is_object()) return mistake("it is no JSON object");
+  if (!read.is_object())
+    return mistake(is_utf8(line) ? "it is no JSON object" : "it has bytes that are not UTF-8");
   has_object_ = true;
   if (read.size() == 1 && read.contains(kNote)) {
     complete_ = 0;
