@@ -6,12 +6,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <list>
 #include <map>
 #include <span>
 #include <sstream>
 
 #include "cli/settings.h"
+#include "core/home.h"
 #include "core/log.h"
 #include "core/table.h"
 #include "core/terminal.h"
@@ -162,6 +164,9 @@ Result<void> apply_globals(Arguments& arguments) {
   const char* storage = std::getenv("DETOL_STORAGE");  // NOLINT(concurrency-mt-unsafe)
   globals.storage = arguments.text("storage", storage != nullptr ? storage : "detol.db");
   if (globals.storage.empty()) return fail(ErrorCode::kUsage, "--storage is empty");
+  std::error_code ignored;
+  if (!std::filesystem::exists(globals.storage, ignored))
+    globals.storage = at_home(globals.storage).string();
   DETOL_TRY(check_path("--storage", globals.storage));
   const std::string format = arguments.text("format", "table");
   globals.format = format == "json"    ? Format::kJson

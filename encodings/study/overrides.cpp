@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <optional>
+#include <string_view>
 
 namespace detol::inline encoding {
 namespace {
@@ -73,6 +74,17 @@ Result<YamlNode*> descend(YamlNode& node, const Step& step, const Position& at,
   return &items[*step.index];
 }
 
+// Returns the value. A separator alone is that character, whatever it begins in YAML.
+Result<YamlNode> value_of(const std::string& text, const Position& at, const YamlSource& source) {
+  constexpr std::string_view kSeparators = ",|\t :;#&*@%!?>`^-";
+  if (text.size() != 1 || kSeparators.find(text.front()) == std::string_view::npos)
+    return parse_yaml(text, source, at.override_index);
+  YamlNode character = YamlNode::of(YamlNode::Kind::kScalar, at);
+  character.scalar = text;
+  character.quoted = true;
+  return character;
+}
+
 }  // namespace
 
 Result<void> apply_overrides(YamlNode& tree, const std::vector<Override>& overrides,
@@ -80,7 +92,7 @@ Result<void> apply_overrides(YamlNode& tree, const std::vector<Override>& overri
   for (std::size_t i = 0; i < overrides.size(); ++i) {
     const Position at{1, 1, static_cast<int>(i)};
     DETOL_ASSIGN(const std::vector<Step> steps, steps_of(overrides[i].path, at, source));
-    DETOL_ASSIGN(YamlNode value, parse_yaml(overrides[i].value, source, at.override_index));
+    DETOL_ASSIGN(YamlNode value, value_of(overrides[i].value, at, source));
     YamlNode* node = &tree;
     for (const Step& step : steps) {
       DETOL_ASSIGN(node, descend(*node, step, at, source));

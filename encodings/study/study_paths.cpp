@@ -2,34 +2,27 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
+#include "core/home.h"
 #include "core/table.h"
 #include "core/utf8.h"
 
 namespace detol::inline encoding {
 namespace {
 
-// Returns the path with the user's folder for what shells replace by it: no shell reads a space
-// file.
-std::filesystem::path at_home(const std::string& written) {
-  const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe)
-  if (home == nullptr || *home == '\0') return written;
-  for (const std::string_view word : {"~/", "$HOME/", "${HOME}/"}) {
-    if (written.starts_with(word)) return std::filesystem::path(home) / written.substr(word.size());
-  }
-  return written;
-}
-
 // Resolves a relative path against the current folder if it exists there, else against `folder`.
-std::string absolute_data_path(const std::string& written, const std::filesystem::path& folder) {
+// One that is nowhere is of the current folder if the command line has it.
+std::string absolute_data_path(const YamlNode& path, const std::filesystem::path& folder) {
   namespace fs = std::filesystem;
   std::error_code ignored;
-  const fs::path here = fs::absolute(written, ignored);
+  const fs::path here = fs::absolute(path.scalar, ignored);
   if (fs::exists(here, ignored)) return here.lexically_normal().string();
-  return fs::absolute(folder / at_home(written), ignored).lexically_normal().string();
+  const fs::path below = fs::absolute(folder / at_home(path.scalar), ignored);
+  const bool is_of_here = path.at.override_index >= 0 && !fs::exists(below, ignored);
+  const fs::path found = is_of_here ? fs::absolute(at_home(path.scalar), ignored) : below;
+  return found.lexically_normal().string();
 }
 
 Result<void> set_path(YamlNode& node, std::string path) {
@@ -68,7 +61,7 @@ Result<void> make_paths_absolute(YamlNode& tree, const std::filesystem::path& fo
   for (std::string_view key : {"path", "test_path"}) {
     YamlEntry* path = data == nullptr ? nullptr : data->value.find(key);
     if (path != nullptr && !path->value.scalar.empty())
-      DETOL_TRY(set_path(path->value, absolute_data_path(path->value.scalar, folder)));
+      DETOL_TRY(set_path(path->value, absolute_data_path(path->value, folder)));
   }
   return set_folder_of_command(tree);
 }

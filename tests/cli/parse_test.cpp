@@ -40,6 +40,9 @@ TEST(Parse, TheFlagForTheStorageBeatsTheVariable) {
   ::setenv("DETOL_STORAGE", "variable.db", 1);
   EXPECT_EQ(parse({"studies"})->arguments.globals.storage, "variable.db");
   EXPECT_EQ(parse({"studies", "--storage", "flag.db"})->arguments.globals.storage, "flag.db");
+  ::setenv("DETOL_STORAGE", "~/no such.db", 1);
+  EXPECT_EQ(parse({"studies"})->arguments.globals.storage,
+            std::string(std::getenv("HOME")) + "/no such.db");  // NOLINT(concurrency-mt-unsafe)
   ::unsetenv("DETOL_STORAGE");
   EXPECT_EQ(parse({"studies"})->arguments.globals.storage, "detol.db");
 }

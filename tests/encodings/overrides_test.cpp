@@ -1,5 +1,6 @@
 // `when` and `--set`: how the parts of a space file refer to each other and are changed.
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,21 @@ TEST(Overrides, ReplaceAddAndReachIntoLists) {
   EXPECT_EQ(choices_of(study), "architecture.stages[0].depth");
   EXPECT_EQ(study.budget, "200trials,2h");
   EXPECT_EQ(study.budget_at.text, "--set budget");
+}
+
+TEST(Overrides, ASeparatorAloneIsThatCharacter) {
+  for (const char* sign : {",", "|", "\t", ":", "#", "-"}) {
+    const StudyConfig study = load(file_with(kPlainStage),
+                                   {{"data", "{format: csv, path: /d}"}, {"data.separator", sign}});
+    EXPECT_EQ(study.data.columns.separator, sign);
+  }
+}
+
+TEST(Overrides, APathThatIsNowhereIsOfTheFolderWhereTheCommandRuns) {
+  const auto study =
+      read_study_text(file_with(kPlainStage), "far/away/s.yaml", {{"data.path", "no_such_file"}});
+  ASSERT_TRUE(study) << study.error().message;
+  EXPECT_EQ(study->data.path, std::filesystem::absolute("no_such_file").string());
 }
 
 TEST(Overrides, AnOptionOfABareWordMakesItAName) {
