@@ -265,6 +265,8 @@ class SweepReader {
       if (std::ranges::find(kGoals, goal->scalar) == kGoals.end())
         return source_.error(goal->at, "metric: " + unknown_goal(goal->scalar));
       space_.maximizes = goal->scalar == "maximize";
+    } else {
+      space_.remarks.emplace_back("the metric has no goal; without one it is minimized");
     }
     DETOL_ASSIGN(const std::string target, text_at(metric, "target").map_error(placed));
     if (!target.empty())

@@ -23,9 +23,10 @@ bool is_given(double code) {
 
 tl::unexpected<Error> not_accepted(const Domain& domain, const Value& value) {
   const auto* text = std::get_if<std::string>(&value);
-  const bool wants_number = domain.is_numeric() && text != nullptr;
+  const Value word = text == nullptr ? value : number_or_text(*text);
+  const bool wants_number = domain.is_numeric() || domain.code_of(word);
   const bool is_number =
-      wants_number && !std::holds_alternative<std::string>(number_or_text(*text));
+      text != nullptr && wants_number && !std::holds_alternative<std::string>(word);
   return fail(
       ErrorCode::kInput,
       fmt::format("{} cannot be {}{}; it accepts {}{}", domain.name, is_number ? "the text " : "",

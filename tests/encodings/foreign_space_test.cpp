@@ -360,6 +360,7 @@ TEST(ForeignSpace, WhatIsLeftOutOfASweepOrReadsOtherwiseThanItLooksIsSaid) {
   const ForeignSpace space =
       read(SWEEP "{values: [no, 1e5]}}\nproject: p\nfoo: bar\nmetric: {name: acc, impute: worst}");
   const std::vector<std::string> remarks = {"the key 'foo' is left out",
+                                            "the metric has no goal; without one it is minimized",
                                             "impute is left out: a trial that fails has no value",
                                             "no is false in YAML 1.1, which Python reads",
                                             "1e5 is a text in YAML 1.1, which Python reads"};

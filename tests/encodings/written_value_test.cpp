@@ -119,6 +119,10 @@ TEST(Space, SaysThatATextIsNotTheNumberThatItLooksLike) {
             "x cannot be the text '0.5'; it accepts 0 to 1, as a number without quotes");
   const std::vector<std::pair<std::string, Value>> word = {{"x", std::string("half")}};
   EXPECT_EQ(space.genome(word).error().message, "x cannot be half; it accepts 0 to 1");
+  const Space choices = SpaceBuilder().add_numbers("v", {3.5, 4.5}).build().value();
+  const std::vector<std::pair<std::string, Value>> choice = {{"v", std::string("3.5")}};
+  EXPECT_EQ(choices.genome(choice).error().message,
+            "v cannot be the text '3.5'; it accepts 3.5, 4.5, as a number without quotes");
 }
 
 }  // namespace
