@@ -106,6 +106,19 @@ TEST_F(Lines, AreReadAsTheyCome) {
   EXPECT_EQ(text_of(lines.read()), "");
 }
 
+TEST_F(Lines, MayBeginWithAByteOrderMark) {
+  ReportLines lines = open();
+  append("\xef\xbb\xbf{\"loss\": 0.5}\n{\"loss\": 0.25}\n");
+  EXPECT_EQ(text_of(lines.read()), "1 loss=0.5; 2 loss=0.25");
+}
+
+TEST_F(Lines, OfWhatIsNoFileAreNone) {
+  ReportLines lines = open();
+  std::filesystem::remove(path_);
+  std::filesystem::create_symlink("/dev/zero", path_);
+  EXPECT_EQ(text_of(lines.read()), "");
+}
+
 TEST_F(Lines, OfALaterAttemptFollowAnUnfinishedOne) {
   append("{\"step\": 1, \"loss\": 0.5}\n{\"step\": 2, \"lo");
   ReportLines lines = open();

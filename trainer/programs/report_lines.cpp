@@ -87,6 +87,8 @@ std::string listed(const std::vector<std::string>& names) {
 
 // Returns what stands in a line as a terminal shows it: what follows its last carriage return.
 std::string_view shown(std::string_view line) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // .NET begins a file with it
+  if (line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
   while (line.ends_with('\r')) line.remove_suffix(1);
   return line.substr(line.rfind('\r') + 1);  // 0 where there is none
 }
@@ -118,6 +120,8 @@ Result<void> ReportLines::begins_again() const {
 
 std::vector<StepReport> ReportLines::read() {
   std::vector<StepReport> reports;
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path_, ignored)) return reports;  // a pipe would not end
   std::ifstream file(path_, std::ios::binary);
   if (!file) return reports;
   file.seekg(read_);
