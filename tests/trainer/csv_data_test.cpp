@@ -178,6 +178,8 @@ TEST_F(CsvData, WhatIsWrongIsSaidWithItsPlace) {
       {"1,a\n1,2,b\n", ":2:1: 3 cells, but the lines before have 2"},
       {"1,a\n2,b\n", ": data.split.test 0.2 of 2 records holds 0 out"},
       {"1,a\n2,a\n3,a\n4,a\n5,a\n6,a\n7,a\n8,a\n", ": all labels are 'a'"},
+      {"x,y,\n1,a,\n2,b,\n3,a,\n4,b,\n",
+       ": column 'column_3', the label, is empty in every record; data.label names another"},
       {"1,1.5\n2,2.5\n3,3.5\n4,4.5\n5,5.5\n6,6.5\n7,7.5\n8,8.5\n", ": of 8 labels, "},
   };
   for (const auto& row : table) {

@@ -57,6 +57,21 @@ TEST_F(CsvHeader, CountsTheColumnsWhereNoRecordDoes) {
               })).has_header);
 }
 
+TEST_F(CsvHeader, OfAWideTableIsRemarkedOnInAFewLines) {
+  std::string header;
+  std::string cells;
+  for (int i = 0; i < 200; ++i) {
+    header += "c" + std::to_string(i) + ",";
+    cells += i % 2 == 0 ? "1," : ",";
+  }
+  const auto line = [&](int i) { return cells + fraction(i) + "," + class_of(i); };
+  const auto remarks = remarks_on(look(thirty(header + "x,y", line)));
+  ASSERT_EQ(remarks.size(), 1 + kMostRemarks + 1);
+  EXPECT_EQ(
+      remarks.back(),
+      "200 columns have such a remark, 100 are left out: `detol data inspect` lists them all");
+}
+
 TEST_F(CsvHeader, ThatMayBeARecordIsRemarkedOn) {
   const auto sums = [](int i) {
     return std::to_string(i % 3) + "," + std::to_string(i % 2) + "," + std::to_string(i % 5);
@@ -241,7 +256,8 @@ TEST_F(MissingLabel, MayDropItsRecordAndIsCounted) {
             path("test.csv") + ": 1 records without a label, left out");
   one = config("a,y\n1,\n2,?\n");
   one.missing_label = "drop";
-  EXPECT_EQ(load_dataset(one).error().message, path() + ": no record has a label");
+  EXPECT_EQ(load_dataset(one).error().message,
+            path() + ": column 'y', the label, is empty in every record; data.label names another");
 }
 
 TEST_F(MissingLabel, MayBeAClass) {

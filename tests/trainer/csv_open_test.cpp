@@ -64,6 +64,8 @@ TEST(CsvText, WhatIsNoTextIsRefusedByItsName) {
   EXPECT_NE(refusal(std::string("\xff\xfe\x3d\xd8\n\0", 6)).find("byte 2: damaged"),
             std::string::npos)
       << "half a character";
+  EXPECT_NE(refusal("{\"a\": 1}\n{\"a\": 2}\n").find("JSON, not a CSV file"), std::string::npos);
+  EXPECT_NE(refusal("<!DOCTYPE html>\n").find("a web page"), std::string::npos);
   EXPECT_NE(refusal(std::string("\xff\xfe\0\0a\0\0\0", 8)).find("UTF-32"), std::string::npos);
 }
 

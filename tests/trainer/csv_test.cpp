@@ -44,7 +44,10 @@ TEST(Csv, IsReadAsItIsWritten) {
       {"\"one\ntwo\",x\ny,z\n", {"one\ntwo|x", "y|z"}},
       {"\"\" , \"  \"\n", {"|  "}},
       {"a,b\n1\n", {"a|b", "t.csv:2:1: 1 cells, but the lines before have 2"}},
-      {"a\n\n1,2\n", {"a", "t.csv:3:1: 2 cells, but the lines before have 1"}},
+      {"a\n\n1,2\n",
+       {"a",
+        "t.csv:3:1: 2 cells, but the lines before have 1; is the first line a title, or are "
+        "cells separated otherwise?"}},
       {"a,b\n1,2 \"x\"\n",
        {"a|b", "t.csv:2:5: a quote inside a cell; quote the whole cell, each quote in it twice"}},
       {"a,\"b\nc", {"t.csv:1:3: a quote that nothing closes"}},
@@ -62,6 +65,13 @@ TEST(Csv, ACellKnowsItsPlace) {
   EXPECT_EQ(reader.cells()[1].column, 6);
   EXPECT_EQ(reader.error_at(reader.cells()[0], "it is odd").value().message,
             "t.csv:3:3: it is odd");
+}
+
+TEST(Csv, ALineOfAMillionSeparatorsIsRefused) {
+  auto reader = CsvReader::of("t.csv", std::string((1 << 20) + 1, ',') + "\n").value();
+  const auto record = reader.next();
+  ASSERT_FALSE(record);
+  EXPECT_EQ(record.error().message, "t.csv:1:1: a line of more than 1048576 cells; is it a table?");
 }
 
 TEST(Csv, NumbersAreWholeCells) {

@@ -48,10 +48,18 @@ std::vector<std::string> remarks_on(const TableLook& look) {
       name_of_separator(look.separator), look.decimal == ',' ? ", with decimal commas" : "",
       look.has_header ? "the first line names them" : "no header")};
   remarks.insert(remarks.end(), look.remarks.begin(), look.remarks.end());
+  std::size_t odd = 0;
   for (const ColumnLook& column : look.columns) {
-    if (!column.remark.empty())
+    if (column.remark.empty()) continue;
+    ++odd;
+    if (odd <= kMostRemarks || column.use == ColumnUse::kLabel)
       remarks.push_back(fmt::format("column {}: {}", in_quotes(column.name), column.remark));
   }
+  if (odd > kMostRemarks)
+    remarks.push_back(
+        fmt::format("{} columns have such a remark, {} are left out: `detol data "
+                    "inspect` lists them all",
+                    odd, columns_used(look, ColumnUse::kLeftOut).size()));
   return remarks;
 }
 

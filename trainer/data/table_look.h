@@ -39,8 +39,10 @@ struct TableLook {
 // Returns the columns of a table that are used so, in their order.
 std::vector<std::size_t> columns_used(const TableLook& look, ColumnUse use);
 
+constexpr std::size_t kMostRemarks = 20;  // on columns, in one message
+
 // Returns the sentences that a person should read: how the file is written, which columns are left
-// out and why, and what is odd about others.
+// out and why, and what is odd about others. Of a wide table they are the first, and their number.
 std::vector<std::string> remarks_on(const TableLook& look);
 
 // Returns "commas", "semicolons", ...

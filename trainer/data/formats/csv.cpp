@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr std::size_t kHeadBytes = std::size_t{1} << 16;
+constexpr std::size_t kMostCells = std::size_t{1} << 20;  // of a line: each takes 100 bytes or more
 
 }  // namespace
 
@@ -69,6 +70,9 @@ Result<bool> CsvReader::next() {
   }
   for (bool more = true; more;) {
     DETOL_TRY(read_cell());
+    if (cells_.size() > kMostCells)
+      return error_at(cells_.front(),
+                      fmt::format("a line of more than {} cells; is it a table?", kMostCells));
     more = is_at(separator_);
     if (more)
       ++at_;
@@ -77,12 +81,14 @@ Result<bool> CsvReader::next() {
   }
   if (!width_) width_ = cells_.size();
   if (cells_.size() == *width_) return true;
-  const bool is_comment = cells_.front().text.starts_with('#');
-  return error_at(cells_.front(),
-                  fmt::format("{} cells, but the lines before have {}{}", cells_.size(), *width_,
-                              is_comment ? "; lines that begin with # are comments at the head of "
-                                           "the file alone: remove this one"
-                                         : ""));
+  return error_at(cells_.front(), fmt::format("{} cells, but the lines before have {}{}",
+                                              cells_.size(), *width_, why_another_width()));
+}
+
+std::string_view CsvReader::why_another_width() const {
+  if (cells_.front().text.starts_with('#'))
+    return "; lines that begin with # are comments at the head of the file alone: remove this one";
+  return *width_ == 1 ? "; is the first line a title, or are cells separated otherwise?" : "";
 }
 
 tl::unexpected<Error> CsvReader::error_at(const CsvCell& cell, std::string_view what) const {

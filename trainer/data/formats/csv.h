@@ -72,6 +72,7 @@ class CsvReader {
   Result<void> read_cell();
   Result<std::string_view> quoted();
   std::string_view plain();
+  std::string_view why_another_width() const;
   bool ends_record();  // at a line's end: skips it, returns true
 
   std::filesystem::path path_;

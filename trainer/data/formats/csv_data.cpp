@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <memory>
 
@@ -68,6 +69,19 @@ std::vector<std::string> remarks_of(const DataConfig& config, const TableLook& l
   return remarks;
 }
 
+// Checks that no label is without a cell, as the column is behind separators that end each line.
+Result<void> check_label_cells(const DataConfig& config, const TableLook& look) {
+  for (const std::size_t i : look.labels) {
+    if (look.columns[i].missing == look.records && config.missing_label != "class")
+      return fail(
+          ErrorCode::kInput,
+          fmt::format("{}: column {}, the label, is empty in every record; data.label names "
+                      "another",
+                      config.path, in_quotes(look.columns[i].name)));
+  }
+  return {};
+}
+
 // Checks that there are two classes and that each has a training record.
 Result<void> check_classes(const DataConfig& config, const SplitAssignment& assignment,
                            std::span<const std::int32_t> labels,
@@ -88,7 +102,10 @@ Result<void> check_classes(const DataConfig& config, const SplitAssignment& assi
 
 // Appends the separate test file as the test split.
 Result<void> add_test_file(const DataConfig& config, TableLook& look, Dataset& dataset) {
-  DETOL_TRY(find_data(config.test_path, config.source));
+  std::error_code ignored;
+  if (!std::filesystem::exists(config.test_path, ignored))
+    return fail(ErrorCode::kInput,
+                config.test_path + ": there is nothing; data.test_path names it");
   DETOL_ASSIGN(CsvRecords test, read_records_like(config, config.test_path, look));
   for (const std::string& remark : test.remarks)
     look.remarks.push_back(fmt::format("{}: {}", config.test_path, remark));
@@ -248,6 +265,7 @@ TableEncoder fit_encoder(const DataConfig& config, const TableLook& look, const 
 
 Result<Dataset> load_csv(const DataConfig& config) {
   DETOL_ASSIGN(TableLook look, look_at_table(config, config.path));
+  DETOL_TRY(check_label_cells(config, look));
   DETOL_ASSIGN(CsvRecords records, read_records(config, config.path, look));
   if (records.size == 0) return fail(ErrorCode::kInput, config.path + ": no record has a label");
   const bool labelled = has_labels(config.task);

@@ -117,11 +117,17 @@ class Fields {
 
   bool is_at_end() const { return text_.empty(); }
 
-  // Skips a fraction of a second and the letter of universal time.
-  void skip_fraction() {
-    if (any_of("."))
-      text_.remove_prefix(std::min(text_.find_first_not_of("0123456789"), text_.size()));
+  // Returns the fraction of a second that follows, or 0; skips the letter of universal time.
+  double fraction() {
+    double fraction = 0;
+    if (any_of(".")) {
+      for (double place = 0.1; !text_.empty() && is_digit(text_.front()); place /= 10) {
+        fraction += place * (text_.front() - '0');
+        text_.remove_prefix(1);
+      }
+    }
     any_of("Z");
+    return fraction;
   }
 
  private:
@@ -132,14 +138,15 @@ class Fields {
 std::optional<double> time_in(Fields& fields) {
   if (fields.is_at_end()) return 0;
   int hour = 0, minute = 0, second = 0;
+  double fraction = 0;
   if (!fields.any_of(" T") || !fields.number(hour) || !fields.any_of(":") || !fields.number(minute))
     return std::nullopt;
   if (fields.any_of(":")) {
     if (!fields.number(second)) return std::nullopt;
-    fields.skip_fraction();
+    fraction = fields.fraction();
   }
   if (!fields.is_at_end() || hour > 24 || minute > 59 || second > 60) return std::nullopt;
-  return (hour * 3600.0 + minute * 60.0 + second) / 86400;
+  return (hour * 3600.0 + minute * 60.0 + second + fraction) / 86400;
 }
 
 }  // namespace

@@ -34,7 +34,8 @@ bool is_formatted_number(std::string_view text, char decimal);
 enum class DateOrder { kMonthFirst, kDayFirst };
 
 // Returns a date as days since 1970-01-01, with its time as a fraction: 2024-03-01, 2024/03/01,
-// 01.03.2024, 3/1/2024, each maybe followed by 12:30 or 12:30:15. nullopt: the text is no date.
+// 01.03.2024, 3/1/2024, each maybe followed by 12:30, 12:30:15 or 12:30:15.25. nullopt: the text is
+// no date.
 std::optional<double> days_in(std::string_view text, DateOrder order);
 
 }  // namespace detol::inline trainer

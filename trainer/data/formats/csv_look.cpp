@@ -301,11 +301,13 @@ class Looker {
 
   std::string join_remarks() const {
     std::string all;
+    std::size_t odd = 0;
     for (const ColumnLook& column : look_.columns) {
-      if (!column.remark.empty())
+      if (!column.remark.empty() && ++odd <= kMostRemarks)
         all +=
             fmt::format("{}{}: {}", all.empty() ? "" : "; ", in_quotes(column.name), column.remark);
     }
+    if (odd > kMostRemarks) all += fmt::format("; and {} more", odd - kMostRemarks);
     return all.empty() ? "check data.columns" : all;
   }
 

@@ -20,6 +20,16 @@ constexpr std::array kForeignFiles = {
     ForeignFile{"\xd0\xcf\x11\xe0", "an old Excel workbook"},
     ForeignFile{"PAR1", "a Parquet file"},
     ForeignFile{"SQLite format 3", "an SQLite database"},
+    ForeignFile{"\x1f\x8b", "a gzip file"},
+    ForeignFile{"{\"", "JSON"},
+    ForeignFile{"[{", "JSON"},
+    ForeignFile{"{\n", "JSON"},
+    ForeignFile{"[\n", "JSON"},
+    ForeignFile{"<!DOCTYPE", "a web page"},
+    ForeignFile{"<!doctype", "a web page"},
+    ForeignFile{"<html", "a web page"},
+    ForeignFile{"@relation", "an ARFF file"},
+    ForeignFile{"@RELATION", "an ARFF file"},
     ForeignFile{std::string_view("\xff\xfe\0\0", 4), "text in UTF-32"},
     ForeignFile{std::string_view("\0\0\xfe\xff", 4), "text in UTF-32"}};
 
