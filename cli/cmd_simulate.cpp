@@ -100,6 +100,10 @@ Result<void> read_curves_into(SimulationSettings& settings, GroupTimes& measured
 Result<SimulationSettings> settings_from(const Arguments& arguments, GroupTimes& measured) {
   SimulationSettings settings;
   DETOL_ASSIGN(settings.config, read_space(arguments));
+  if (settings.config.command)
+    return fail(ErrorCode::kUsage,
+                "simulate runs no program, and so no 'command'; it takes networks, functions and "
+                "tables");
   DETOL_ASSIGN(const Preflight preflight, check_study(settings.config));
   settings.budget = preflight.budget;
   settings.data = preflight.data;

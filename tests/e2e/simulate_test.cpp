@@ -84,6 +84,10 @@ TEST_F(Simulate, SaysWhatIsWrongInOneLine) {
   refused({"--budget", "1h", "--trial-seconds", "9..1"}, 2, "30..300");
   refused({"--budget", "1h", "--fail", "-1"}, 2, "--fail");
   refused({"--budget", "1h", "--curves", "nobody"}, 4, "no study");
+  write_bytes(folder_.path() / "program.yaml",
+              "version: 1\nstudy: p\ncommand: {run: [sh]}\nparameters: {x: {type: bool}}\n"
+              "objectives: [{metric: loss, direction: minimize}]\n");
+  refused({"--budget", "1h", "--space", "program.yaml"}, 2, "simulate runs no program");
 }
 
 // Batches of 16 and 32 for 20 ranks: half of the candidates.
