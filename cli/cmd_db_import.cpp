@@ -16,6 +16,7 @@
 #include "core/hash.h"
 #include "core/log.h"
 #include "core/table.h"
+#include "core/utf8.h"
 #include "knowledge/exchange/optuna.h"
 #include "knowledge/studies.h"
 #include "scheduler/budget.h"
@@ -48,7 +49,7 @@ void leave_out_unknown(std::vector<TrialHistory>& histories, const Space& space)
   }
   if (unknown.empty()) return;
   const std::vector<std::string_view> names(unknown.begin(), unknown.end());
-  log_warning("not parameters of the space, left out: {}", in_quotes(join(names)));
+  log_warning("not parameters of the space, left out: {}", printable_excerpt(join(names)));
 }
 
 Result<std::vector<TrialHistory>> read_histories(const Arguments& arguments,

@@ -4,6 +4,8 @@
 
 #include "cli/settings.h"
 #include "cli/tuned_space.h"
+#include "core/table.h"
+#include "core/utf8.h"
 
 namespace detol::inline cli {
 namespace {
@@ -15,6 +17,16 @@ Error of_flags(Error error) {
   const std::size_t end = error.message.find(": ");
   if (!error.message.starts_with(kFlags) || end == std::string::npos) return error;
   return {ErrorCode::kUsage, error.message.substr(end + 2)};
+}
+
+// Checks words of the command line, before they are taken for the text of a file.
+Result<void> check_utf8(std::string_view what, const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (!is_utf8(word))
+      return fail(ErrorCode::kUsage,
+                  fmt::format("{}: {} is not UTF-8; choose another", what, in_quotes(word)));
+  }
+  return {};
 }
 
 }  // namespace
@@ -50,6 +62,10 @@ Result<StudyConfig> config_from_flags(const Arguments& arguments,
       return fail(ErrorCode::kUsage,
                   fmt::format("--{} is missing; or name a space file with --space", needed));
   }
+  DETOL_TRY(check_utf8("--param", arguments.all("param")));
+  DETOL_TRY(check_utf8("--metric", arguments.all("metric")));
+  DETOL_TRY(check_utf8("the command", command));
+  DETOL_TRY(check_utf8("the study", {name}));
   DETOL_ASSIGN(const std::string space, space_of({.study = name,
                                                   .command = command,
                                                   .parameters = arguments.all("param"),

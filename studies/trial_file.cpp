@@ -12,6 +12,7 @@
 #include "core/json_text.h"
 #include "core/log.h"
 #include "core/table.h"
+#include "core/utf8.h"
 #include "trainer/data/formats/csv_open.h"
 
 namespace detol::inline studies {
@@ -49,15 +50,13 @@ class TrialReader {
     if (!unknown_.empty()) {
       const std::vector<std::string_view> names(unknown_.begin(), unknown_.end());
       log_warning("{}: neither a parameter nor a metric of the space, left out: {}",
-                  file_.path.string(), in_quotes(join(names)));
+                  file_.path.string(), printable_excerpt(join(names)));
     }
     DETOL_TRY(check_studies());
     return std::move(trials_);
   }
 
  private:
-  // ------- CSV
-
   enum class Kind { kFixed, kParam, kMetric, kUnknown };
   struct FileColumn {
     Kind kind = Kind::kUnknown;
@@ -201,6 +200,8 @@ class TrialReader {
                                 : key == "state"   ? &row.state
                                 : key == "failure" ? &row.failure
                                                    : nullptr;
+      if (!object.contains("params") && config_.space.index_of(key))
+        return refuse(place, fmt::format("{} must stand in \"params\": {{...}}", in_quotes(key)));
       if (value.is_null()) continue;
       if (text != nullptr && !value.is_string())
         return refuse(place, fmt::format("{} must be text", key));
@@ -306,8 +307,6 @@ class TrialReader {
     set_metric(value_epoch(history), name, *number);
     return {};
   }
-
-  // ------- both
 
   static EpochMetrics& value_epoch(TrialHistory& history) {
     const auto found = std::ranges::find(history.curve, history.best_epoch, &EpochMetrics::epoch);

@@ -162,6 +162,7 @@ TEST_F(TrialFiles, BadJsonIsNamedWithItsLine) {
     EXPECT_NE(message.find(says), std::string::npos) << message;
   };
   has("{\"params\": {}}\n{]\n", "t.jsonl:2: it is not JSON from byte 2 on");
+  has("{\"lr\": 0.01, \"val_accuracy\": 0.5}", "t.jsonl:1: 'lr' must stand in \"params\": {...}");
   has("{\"params\": 3}", "t.jsonl:1: params must be an object");
   has("{\"curve\": [{\"epoch\": 0}]}", "t.jsonl:1: an epoch must be a whole number from 1");
   has("{\"curve\": [{\"epoch\": 2}, {\"epoch\": 2}]}", "the epochs of a curve must grow");

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/parse.h"
+#include "cli/study_source.h"
 #include "encodings/study/written_parameters.h"
 
 namespace detol {
@@ -99,6 +101,17 @@ TEST(TunedSpace, SaysWhatItDoesNotUnderstand) {
   for (const char* bad : {"loss", ":minimize", "loss:down"})
     EXPECT_FALSE(space_of({.study = "s", .command = {"p"}, .parameters = {}, .metrics = {bad}}))
         << bad;
+}
+
+TEST(TunedSpace, WordsThatAreNotUtf8AreRefusedByTheirFlag) {
+  const auto message = [](const std::string& param, const std::string& metric) {
+    const auto call = parse({"ask", "s", "--param", param, "--metric", metric}).value();
+    return config_from_flags(call.arguments, {}, "s").error().message;
+  };
+  EXPECT_EQ(message("x=choice(K\xe4se,b)", "loss:minimize"),
+            "--param: 'x=choice(K\\xe4se,b)' is not UTF-8; choose another");
+  EXPECT_EQ(message("x=int(1,2)", "K\xe4se:minimize"),
+            "--metric: 'K\\xe4se:minimize' is not UTF-8; choose another");
 }
 
 }  // namespace
