@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "search/perturb.h"
+
 namespace detol {
 namespace {
 
@@ -97,6 +99,22 @@ TEST(Breeding, AMutatedNumberStaysNear) {
   }
   EXPECT_NEAR(near / 10'000.0, 1 - std::pow(0.8, 6), 0.02);
   EXPECT_NEAR(above / 10'000.0, 0.5, 0.02);
+}
+
+// A number's step is common to a perturbation, from 0.001 to 0.3 of the range by its logarithm: of
+// normal steps with such deviations one of thirty passes 0.3.
+TEST(Perturbed, MovesANumberOfOneChoiceByASmallStep) {
+  const Space space = SpaceBuilder().add_float("x", 0, 1).build().value();
+  const Genome middle = space.at(std::vector{0.5});
+  Rng rng(3);
+  int near = 0, far = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const double moved = std::abs(perturbed(space, middle, rng).number("x") - 0.5);
+    near += moved < 0.02 ? 1 : 0;
+    far += moved > 0.3 ? 1 : 0;
+  }
+  EXPECT_GT(near, 900);
+  EXPECT_LT(far, 120);
 }
 
 }  // namespace

@@ -72,6 +72,15 @@ TEST(Genetic, KeepsTheBestAsParents) {
   EXPECT_EQ(inherited(*searcher), (std::set<double>{1, 3}));
 }
 
+// A search that keeps the older one stays where it is on a plateau.
+TEST(Genetic, OfEqualTrialsKeepsTheNewer) {
+  const Space space = words();
+  const auto searcher = make(space, {{"startup", "2"}, {"population", "2"}, {"tournament", "1"}});
+  for (TrialId id = 0; id < 4; ++id)
+    searcher->tell({id, all_of(space, std::to_string(id))}, Measured{.values = {1}});
+  EXPECT_EQ(inherited(*searcher), (std::set<double>{2, 3}));
+}
+
 TEST(Genetic, ATrialThatFailsAfterAllHasNoOffspring) {
   const Space space = words();
   const auto searcher = make(space, {{"startup", "2"}, {"population", "2"}, {"tournament", "1"}});

@@ -251,6 +251,25 @@ TEST(QLearning, ExploresAtRandomAtFirstAndGreedilyAtLast) {
   }
 }
 
+// Equal trials earn what an unknown action is worth, so that even a greedy search learns nothing of
+// them.
+TEST(QLearning, WhereAllTrialsAreEqualNoActionIsPreferred) {
+  const Space space = chain_space();
+  const auto searcher =
+      make_searcher("qlearning", space,
+                    {.seed = 1, .objectives = {minimize("loss")}, .options = {{"schedule", "1"}}})
+          .value();
+  Rng rng(2);
+  for (TrialId id = 0; id < 40; ++id) {
+    std::vector<double> codes(space.size(), 0);
+    for (std::size_t i = 5; i < codes.size(); ++i) codes[i] = static_cast<double>(rng.below(4));
+    searcher->tell({id, space.repair(codes, rng)}, Measured{.values = {1}});
+  }
+  int as_told = 0;
+  for (const Trial& trial : searcher->ask(1000, 100)) as_told += trial.genome.text("c0") == "a";
+  EXPECT_LT(as_told, 45) << "uniform draws: 25 of 100";
+}
+
 TEST(QLearning, RefusesImpossibleOptions) {
   const auto searcher = make_searcher(
       "qlearning", Space(), {.objectives = {minimize("loss")}, .options = {{"rate", "fast"}}});

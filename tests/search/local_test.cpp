@@ -57,6 +57,14 @@ TEST(Local, TriesEveryNeighbourOfATopOnceAndThenStartsAgain) {
   EXPECT_GT(differences(searcher->ask(25, 1).at(0).genome, top.genome), 1);
 }
 
+TEST(Local, ClimbsFromTheBestOfItsStarts) {
+  const auto searcher = make(words(), {{"startup", "3"}});
+  const std::vector<Trial> starts = searcher->ask(0, 3);
+  const std::vector<double> losses = {5, 1, 4};
+  for (const Trial& start : starts) searcher->tell(start, Measured{.values = {losses[start.id]}});
+  EXPECT_EQ(differences(searcher->ask(3, 1).at(0).genome, starts[1].genome), 1);
+}
+
 TEST(Local, MovesAtTheFirstImprovement) {
   const auto searcher = make(words(), {{"startup", "1"}});
   start_from(*searcher, 5);

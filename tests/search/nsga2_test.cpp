@@ -118,6 +118,13 @@ TEST(Nsga2, OfOneFrontTheMostCrowdedLeaves) {
             (std::set<double>{0, 1, 3, 4}));
 }
 
+// Shares of the front's widths between the neighbours, by both objectives: of trial 1 0.2 + 0.5, of
+// trial 2 0.8 + 0.4, of trial 3 0.8 + 0.5. By the second objective alone trial 2 would leave.
+TEST(Nsga2, TheMostCrowdedIsSoByAllObjectives) {
+  EXPECT_EQ(parents_after({at(0, 10), at(1, 8), at(2, 5), at(9, 4), at(10, 0)}),
+            (std::set<double>{0, 2, 3, 4}));
+}
+
 TEST(Nsga2, AFailedTrialLosesAgainstTheWorstMeasured) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(parents_after({at(0, 0), Failed{.cause = Cause::kTooLarge}, at(9, 9), at(nan, 0),

@@ -170,6 +170,19 @@ TEST(SourceWeights, AMisleadingSourceLosesItsWeightWithinTenTrials) {
   EXPECT_LT(source_weights(y, opposite, 1, Rng(2))[0], 0.01);
 }
 
+TEST(SourceWeights, DoNotDependOnWhatTheOutcomesAreCountedFrom) {
+  Rng rng(1);
+  std::vector<double> y, means, higher;
+  for (int i = 0; i < 12; ++i) {
+    y.push_back(rng.normal());
+    means.push_back(y.back() + 0.3 * rng.normal());
+    higher.push_back(y.back() + 7);
+  }
+  const std::vector<double> weights = source_weights(y, means, 1, Rng(2));
+  EXPECT_GT(weights[0], 0.5);
+  EXPECT_NEAR(source_weights(higher, means, 1, Rng(2))[0], weights[0], 1e-12);
+}
+
 TEST(StartingList, HasATrialThatIsGoodInEverySource) {
   const Space space = plane();
   const std::vector<Source> sources = {bowl_source(0.1, 0.1), bowl_source(0.15, 0.1),
