@@ -100,6 +100,22 @@ TEST(Embedding, IsTheSameForTheSameGraphsAndScores) {
   for (const GraphFeatures& graph : bags.graphs) EXPECT_EQ(once.of(graph), again.of(graph));
 }
 
+// Graphs of equal scores have no order among them.
+TEST(Embedding, DoesNotDependOnTheOrderOfEqualScores) {
+  const Bags bags = random_bags(60);
+  TaskScores reversed = bags.scores;
+  std::ranges::reverse(reversed.graphs);
+  std::ranges::reverse(reversed.scores);
+  const Embedding one = Embedding::fitted(bags.graphs, {{bags.scores}});
+  const Embedding other = Embedding::fitted(bags.graphs, {{reversed}});
+  ASSERT_TRUE(one.is_learned());
+  const auto apart = [&](const Embedding& embedding, std::size_t i) {
+    return distance(embedding.of(bags.graphs[0]), embedding.of(bags.graphs[i]));
+  };
+  for (std::size_t i = 1; i < bags.graphs.size(); ++i)
+    EXPECT_NEAR(apart(one, i), apart(other, i), 1e-3 * apart(one, i));
+}
+
 TEST(Embedding, TakesOneGraph) {
   const Bags bags = random_bags(1);
   const Embedding embedding = Embedding::fitted(bags.graphs, {});

@@ -55,6 +55,24 @@ TEST(Features, OfFidelitiesAreEvenInTheirLogarithmsAlsoBelowAnEpoch) {
   EXPECT_LT(column(3), column(9));
 }
 
+TEST(Features, OfACategoryThatIsOffAreUnlikeAllOfItsWords) {
+  const Space with_decay =
+      SpaceBuilder()
+          .add_categorical("optimizer", {"sgd", "adam"})
+          .add_categorical("decay", {"none", "coupled"}, {.when = {"optimizer", {"adam"}}})
+          .build()
+          .value();
+  const Features features(with_decay);
+  const auto decay_of = [&](double optimizer, double decay) {
+    return features.of(with_decay.at(std::vector{optimizer, decay})).categories[1];
+  };
+  const int off = decay_of(0.2, 0.2);
+  EXPECT_EQ(decay_of(0.2, 0.8), off);
+  EXPECT_NE(decay_of(0.8, 0.2), off);
+  EXPECT_NE(decay_of(0.8, 0.8), off);
+  EXPECT_NE(decay_of(0.8, 0.2), decay_of(0.8, 0.8));
+}
+
 // Differentiates the sum over the columns i of (1 + i) times the column.
 TEST(Features, SlopesByPositionAreFiniteDifferences) {
   const Features features(space());

@@ -69,6 +69,19 @@ TEST(GroupScaling, SaysHowSureItIs) {
   EXPECT_NEAR(width(400) / width(100), 0.5, 0.02);
 }
 
+// Where every group had its batch grown, the times say what both do together, but not what each
+// does.
+TEST(GroupScaling, IsSurerOfAGrowingBatchWhereAllBatchesGrew) {
+  std::vector<MeasuredTime> times(50, {1e10, 32, 1, 8.0});
+  times.resize(100, {1e10, 128, 4, 2.5});
+  const GroupScaling scaling(times);
+  const auto width = [](const Efficiency& efficiency) {
+    return std::log(efficiency.high / efficiency.low);
+  };
+  EXPECT_LT(width(scaling.weak_efficiency(4)), 0.8 * width(scaling.strong_efficiency(4)));
+  EXPECT_NEAR(scaling.weak_efficiency(4).mean, 8.0 / 2.5 / 4, 0.05);
+}
+
 TEST(GroupScaling, IsNeverBetterThanPerfect) {
   const GroupScaling scaling(times_of({1, 4}, 1.4));
   EXPECT_EQ(scaling.strong_efficiency(4).mean, 1);

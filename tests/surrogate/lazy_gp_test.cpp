@@ -244,6 +244,37 @@ TEST(LazyGp, ACorrectedOutcomeIsAsIfItHadBeenTheFirst) {
   EXPECT_EQ(corrected.predict(x).mean, straight.predict(x).mean);
 }
 
+TEST(LazyGp, OfSeveralOutcomesAtOnePointTheMeanCountsHoweverTheyCame) {
+  const Features features(numbers(1));
+  KernelParameters parameters = default_parameters(features);
+  parameters.noise = 1e-16;
+  LazyGp process(features, parameters);
+  const Point here{.numbers = {0.2}, .categories = {}, .graph = nullptr};
+  const Point there{.numbers = {0.8}, .categories = {}, .graph = nullptr};
+  for (const double y : {1.0, 5.0}) process.append(here, y);
+  process.append(there, 2);
+  ASSERT_EQ(process.rows(), 2u);
+  EXPECT_NEAR(process.predict(here).mean, 3, 1e-6);
+  process.replace_all(std::vector{4.0, 12.0, 2.0});
+  EXPECT_NEAR(process.predict(here).mean, 8, 1e-6);
+  EXPECT_NEAR(process.predict(there).mean, 2, 1e-6);
+}
+
+// In the order of the observations each is what the ones before leave open, in its own deviations.
+TEST(LazyGp, AnInnovationIsADeviationFromWhatWasPredicted) {
+  const Features features(numbers(2));
+  LazyGp process(features, default_parameters(features));
+  Rng rng(12);
+  for (int i = 0; i < 10; ++i) process.append(random_point(features, rng), 40 + rng.normal());
+  const Point x = random_point(features, rng);
+  const Prediction before = process.predict(x);
+  const double noise = process.kernel().parameters().noise;
+  process.append(x, before.mean + 3 * std::sqrt(before.variance + noise));
+  const std::vector<double> innovations = process.innovations(10);
+  ASSERT_EQ(innovations.size(), 1u);
+  EXPECT_NEAR(innovations[0], 3, 0.2);  // the mean has learned of it
+}
+
 TEST(LazyGp, SlopesAreFiniteDifferences) {
   const Features features(numbers(3));
   LazyGp process(features, default_parameters(features));
