@@ -139,5 +139,19 @@ TEST(Facts, AHostsSpeedCountsTheSecondsOfEarlyReports) {
   EXPECT_EQ(only_row(one.path, "SELECT flops_per_second FROM v_hosts"), "200000000");
 }
 
+// The machine may have changed since its first study: only the newest counts.
+TEST(Facts, AHostsSpeedIsThatOfItsNewestStudy) {
+  OneStudy one;
+  one.append({asked(0), started(0, 1), reported(0, 1, 1, 0.5)});
+  const StudyId newer = must(one.ledger->create_study(study_named("newer")));
+  event::Reported faster = reported(0, 1, 1, 0.5);
+  faster.work *= 2;
+  must(one.ledger->append(newer, std::vector<Event>{asked(0), started(0, 1), faster}));
+  const Fact later{kRunFact, "0000000000000001",
+                   R"({"study":"newer","at":1700000060,"host":"0000000000000001"})"};
+  must(one.ledger->record_facts(Facts{kHost, later, kRun}));
+  EXPECT_EQ(only_row(one.path, "SELECT runs, flops_per_second FROM v_hosts"), "2|800000000");
+}
+
 }  // namespace
 }  // namespace detol

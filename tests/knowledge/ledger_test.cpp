@@ -237,6 +237,33 @@ TEST(Ledger, AChangedConfigIsInForceAndTheFirstOneKept) {
   EXPECT_EQ(must(check(one.path)), std::vector<std::string>{});
 }
 
+// SQLite keeps no sign of a zero, so that none may be part of what is verified.
+TEST(Ledger, AZeroBelowZeroDamagesNothing) {
+  OneStudy one;
+  one.append({asked(0), started(0, 1), reported(0, 1, 1, -0.0), event::Accounted{-0.0, -0.0}});
+  one.reopen();
+  EXPECT_EQ(one.events().size(), 3U);
+  EXPECT_EQ(must(check(one.path)), std::vector<std::string>{});
+}
+
+// What other searches learn from a study: its measurements, each once.
+TEST(Ledger, OutcomesAreThoseOfTheTrialsThatWereMeasured) {
+  OneStudy one;
+  event::Told again = complete(1, 0.5);
+  again.reason = {EndCause::kSameTrial, "", 0};
+  one.append({asked(0), started(0, 1), reported(0, 1, 1, 0.5), complete(0, 0.5), asked(1), again,
+              asked(2), failed(2, Cause::kCrashed), asked(3)});
+  const auto outcomes = must(one.ledger->outcomes(one.study));
+  ASSERT_EQ(outcomes.size(), 1U);
+  EXPECT_EQ(outcomes[0].params, asked(0).params);
+  EXPECT_EQ(outcomes[0].values, std::vector{0.5});
+  EXPECT_EQ(outcomes[0].fidelity, 3);
+  EXPECT_EQ(outcomes[0].work, 3e9);
+  one.append(
+      {event::Requeued{0, 1, {RequeueCause::kPromoted}}, started(0, 2), complete(0, 0.75, 9)});
+  EXPECT_EQ(must(one.ledger->outcomes(one.study)).at(0).values, std::vector{0.75});
+}
+
 TEST(Ledger, StudiesDoNotMix) {
   OneStudy one;
   const StudyId other = must(one.ledger->create_study(study_named("other")));

@@ -156,6 +156,17 @@ TEST_F(MergeTest, ArtefactsFollow) {
   EXPECT_EQ(must(merge(base_, other_)).front().files, 0);
 }
 
+// Its checkpoints may be those that the newer history has done without.
+TEST_F(MergeTest, AnOlderCopyBringsNoFiles) {
+  write(base_, study_named("s"), kLonger);
+  write(other_, study_named("s"), kBegun);
+  const fs::path trial = artefact_folder(other_, "s") / "0";
+  fs::create_directories(trial);
+  std::ofstream(trial / "epoch-1.ckpt") << "weights";
+  EXPECT_EQ(must(merge(base_, other_)).front().files, 0);
+  EXPECT_FALSE(fs::exists(artefact_folder(base_, "s") / "0"));
+}
+
 TEST_F(MergeTest, RefusesItselfAndWhatIsMissing) {
   write(base_, study_named("s"), kBegun);
   EXPECT_EQ(merge(base_, base_).error().code, ErrorCode::kUsage);

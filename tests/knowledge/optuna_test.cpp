@@ -102,6 +102,57 @@ TEST(Optuna, AChoiceOfNullIsTheTextNone) {
   EXPECT_EQ(trials[0].params[1], (std::pair<std::string, Value>("op", std::string("None"))));
 }
 
+// Frameworks count steps from 0. All trials are shifted alike, so that equal epochs stay equal.
+TEST(Optuna, StepsFromZeroBecomeEpochsFromOne) {
+  const Folder folder;
+  const auto path =
+      changed_by(folder, "UPDATE trial_intermediate_values SET step = step - 1 WHERE trial_id = 1");
+  const auto trials = must(read_optuna(source_of(path)));
+  EXPECT_EQ(trials[0].curve[0].epoch, 1);
+  EXPECT_EQ(trials[0].curve[1].epoch, 2);
+  EXPECT_EQ(trials[1].curve[0].epoch, 2) << "its step was 1";
+}
+
+TEST(Optuna, InfinitiesKeepTheirSigns) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const Folder folder;
+  auto study = three_trials("s");
+  study.trials[1].curve = {{1, {{"val_accuracy", -kInfinity}}}, {2, {{"val_accuracy", kInfinity}}}};
+  must(write_optuna(folder / "optuna.db", std::vector{study}));
+  const auto curve = must(read_optuna(source_of(folder / "optuna.db")))[1].curve;
+  EXPECT_EQ(curve.at(0).metrics.front().second, -kInfinity);
+  EXPECT_EQ(curve.at(1).metrics.front().second, kInfinity);
+}
+
+TEST(Optuna, AFinalValueIsThatOfTheBestEpoch) {
+  const Folder folder;
+  auto study = three_trials("s");
+  study.trials[0].curve[0].metrics[0].second = 0.9;  // of two epochs the first
+  study.trials[0].best_epoch = 1;
+  must(write_optuna(folder / "optuna.db", std::vector{study}));
+  const auto database = must(sqlite::open((folder / "optuna.db").string(), SQLITE_OPEN_READONLY));
+  auto row = must(sqlite::Statement::prepare(database.get(),
+                                             "SELECT value FROM trial_values WHERE trial_id = 1"));
+  ASSERT_TRUE(must(row.step()));
+  EXPECT_EQ(row.real(0), 0.9);
+}
+
+TEST(Optuna, ARangeOfWholeNumbersKeepsItsStep) {
+  const Folder folder;
+  const Space space = SpaceBuilder().add_int("width", 16, 64, {.step = 16}).build().value();
+  const OptunaStudy study{
+      .name = "s",
+      .objectives = {minimize("loss")},
+      .space = space,
+      .trials = {{.params = {{"width", std::int64_t{32}}}, .curve = {{1, {{"loss", 0.5}}}}}}};
+  must(write_optuna(folder / "optuna.db", std::vector{study}));
+  const auto database = must(sqlite::open((folder / "optuna.db").string(), SQLITE_OPEN_READONLY));
+  auto row = must(sqlite::Statement::prepare(
+      database.get(), "SELECT distribution_json->>'$.attributes.step' FROM trial_params"));
+  ASSERT_TRUE(must(row.step()));
+  EXPECT_EQ(row.integer(0), 16);
+}
+
 // Such a view would never end, and such a name fill the memory.
 TEST(Optuna, ViewsInPlaceOfTablesAreRefusedAtOnce) {
   for (const std::string table : {"alembic_version", "studies", "trials", "TRIAL_PARAMS"}) {
@@ -237,6 +288,19 @@ TEST(TrialHistories, AreTheSameAfterAnImport) {
     EXPECT_EQ(again[0].failure, history.failure);
     ASSERT_EQ(again[0].curve.size(), history.curve.size());
     EXPECT_EQ(again[0].curve.back().epoch, history.curve.back().epoch);
+  }
+}
+
+TEST(TrialHistories, OfAPrunedTrialBecomeAnOutcomeThatWasStoppedEarly) {
+  const std::vector objectives = {maximize("val_accuracy")};
+  for (const TrialHistory& history : three_trials("s").trials) {
+    const std::vector<Event> events = events_of(asked(0), history, objectives);
+    const auto& outcome = std::get<event::Told>(events.back()).outcome;
+    const auto* measured = std::get_if<Measured>(&outcome);
+    ASSERT_EQ(measured == nullptr, history.state == TrialState::kFail);
+    if (measured == nullptr) continue;
+    EXPECT_EQ(measured->stopped_early, history.state == TrialState::kPruned);
+    EXPECT_EQ(measured->fidelity, history.curve.size());
   }
 }
 
