@@ -1,11 +1,13 @@
 #include "search/gp_climb.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "search/gp_candidates.h"
+#include "search/gp_explanation.h"
 #include "tests/search/modelled_square.h"
 
 namespace detol {
@@ -80,6 +82,30 @@ TEST(GpRegion, IsAsWideAsItsSideAroundTheBestAndHasAllItsCandidates) {
       EXPECT_LE(candidate.number(name), region.high[i] + 1e-12);
     }
   }
+}
+
+// Lengths of 0.25 and 1, whose geometric mean is 0.5: sides of half and of twice 0.2.
+TEST(GpRegion, IsLongerWhereTheLossChangesLessButNotLarger) {
+  ModelledSquare square;
+  Rng rng(4);
+  for (int i = 0; i < 10; ++i) square.add(square.space.sample(rng), 1);
+  square.add(square.space.at(std::vector{0.5, 0.5}), 0);
+  square.fit(std::vector{0.25, 1.0});
+  const GpRegion region = region_of(square.input(0.2), rng);
+  EXPECT_NEAR(region.high[0] - region.low[0], 0.1, 1e-9);
+  EXPECT_NEAR(region.high[1] - region.low[1], 0.4, 1e-9);
+}
+
+// Its outcomes are not transformed, so that the units are those of the model.
+TEST(GpExplanation, HasTheMeanAndTheStandardDeviationOfTheModel) {
+  const ModelledSquare square = falling();
+  Points at = square.features->empty_points();
+  at.push_back(square.features->of(square.space.at(std::vector{0.35, 0.8})));
+  const Prediction predicted = square.model.predict(0, at).front();
+  const Objective objectives[] = {maximize("gain")};
+  const Explanation said = explained(square.model, GpAcquisition::kImprovement, at, objectives);
+  EXPECT_NEAR(said.predictions.front().value, -predicted.mean, 1e-12);
+  EXPECT_NEAR(said.predictions.front().deviation, std::sqrt(predicted.variance), 1e-12);
 }
 
 Space switches_with_numbers(int count) {

@@ -73,6 +73,15 @@ TEST_F(FailuresOfACube, TheSlopeIsTheDerivative) {
   }
 }
 
+// Where as much speaks for a failure as for a success; proposals are more careful than that.
+TEST_F(FailuresOfACube, InTheMiddleBetweenBothKindsASuccessIsAsLikelyAsNot) {
+  failures.tell(features.of(at({0.2, 0.5, 0.5})), true);
+  failures.tell(features.of(at({0.8, 0.5, 0.5})), false);
+  failures.update();
+  EXPECT_NEAR(failures.success(features.of(at({0.5, 0.5, 0.5}))), 0.5, 1e-9);
+  EXPECT_NEAR(chance({0.5, 0.5, 0.5}), 2 * std::log(0.5), 1e-9);
+}
+
 TEST_F(FailuresOfACube, ChancesDoNotDependOnWhenTheyWereAskedFor) {
   GpFailures asked_often(features);
   Rng rng(5);

@@ -2,9 +2,11 @@
 
 #include <cmath>
 #include <functional>
+#include <string>
 
 #include <gtest/gtest.h>
 
+#include "search/basins.h"
 #include "search/gp_refit.h"
 
 namespace detol {
@@ -63,6 +65,33 @@ TEST_F(HillValley, ARidgeParts) {
 TEST_F(HillValley, CategoriesPart) {
   learn([](double x, double) { return std::pow(x - 0.4, 2); });
   EXPECT_FALSE(are_one_basin(point(0.4, 0.5, 0), point(0.4, 0.5, 1)));
+}
+
+// Of eight numbers that differ by 0.1 each the distance is 0.1, as of one.
+TEST(Basins, TheDistanceDoesNotGrowWithTheNumberOfChoices) {
+  for (const int count : {1, 8}) {
+    SpaceBuilder builder;
+    for (int i = 0; i < count; ++i) builder.add_float("x" + std::to_string(i), 0, 1);
+    const Space space = builder.build().value();
+    const auto all = [&](double x) {
+      return space.at(std::vector<double>(static_cast<std::size_t>(count), x));
+    };
+    EXPECT_TRUE(is_within(0.11, space, all(0.4), all(0.5))) << count;
+    EXPECT_FALSE(is_within(0.09, space, all(0.4), all(0.5))) << count;
+  }
+}
+
+// 1/4 for the word and 1 for the number, of two choices: sqrt(0.625) = 0.79.
+TEST(Basins, AChoiceThatOnlyOneHasIsAsFarAsARangeIsWide) {
+  const Space space = SpaceBuilder()
+                          .add_categorical("opt", {"sgd", "adamw"})
+                          .add_float("momentum", 0, 1, {.when = {"opt", {"sgd"}}})
+                          .build()
+                          .value();
+  const Genome sgd = space.at(std::vector{0.2, 0.5}), adamw = space.at(std::vector{0.8, 0.5});
+  EXPECT_TRUE(is_within(0.8, space, sgd, adamw));
+  EXPECT_FALSE(is_within(0.78, space, sgd, adamw));
+  EXPECT_FALSE(is_within(0.78, space, adamw, sgd));
 }
 
 }  // namespace
