@@ -101,5 +101,57 @@ TEST(EdgeCell, IsRefusedIfNothingReachesItsOutput) {
   EXPECT_EQ(network.error().message, "nothing reaches the cell's output: `none` cuts every path");
 }
 
+// Of four channels, by hand: k x k weights for each pair of channels, or for each channel where it
+// is depthwise, and 8 numbers of each batch norm.
+TEST(CellOperations, HaveTheParametersThatTheirPapersCount) {
+  const std::vector<std::pair<std::string, std::int64_t>> operations = {
+      {"max_pool_7x7", 0},
+      {"avg_pool_3x3", 0},
+      {"nor_conv_5x5", 25 * 16 + 8},
+      {"sep_conv_3x3", 2 * (9 * 4 + 16 + 8)},
+      {"sep_conv_7x7", 2 * (49 * 4 + 16 + 8)},
+      {"dil_conv_5x5", 25 * 4 + 16 + 8},
+      {"conv_3x1_1x3", 2 * 3 * 16 + 8}};
+  const auto params_with = [](const std::string& operation) {
+    json architecture = nb201({operation}, 1, 1, 4);
+    architecture["cell"]["nodes"] = 2;
+    return cost_of(cell_row().decode(architecture, {{3, 8, 8}, 10}).value())->params;
+  };
+  const std::int64_t others = params_with("skip_connect");
+  for (const auto& [operation, params] : operations)
+    EXPECT_EQ(params_with(operation) - others, params) << operation;
+}
+
+// Two stages of one cell each: in between the reduction cell halves the image, doubles the
+// channels, and leaves the cell after it two inputs of different sizes.
+TEST(NodeCell, IsRepeatedAsDartsRepeatsIt) {
+  const json architecture = json::parse(R"({
+      "cell": {"edges": "op_on_node", "nodes": 1},
+      "macro": {"stages": 2, "cells_per_stage": 1, "channels": 4},
+      "normal": {"node": [{"input": ["input0", "input1"],
+                           "op": ["dil_conv_3x3", "sep_conv_3x3"]}]},
+      "reduction": {"node": [{"input": ["input0", "input1"],
+                              "op": ["max_pool_3x3", "skip_connect"]}]}})");
+  const Network network = cell_row().decode(architecture, {{3, 8, 8}, 10}).value();
+  const auto named = [&](std::string_view name) {
+    for (const Node& node : network.nodes()) {
+      if (node.name == name) return node;
+    }
+    ADD_FAILURE() << "no layer " << name;
+    return Node{};
+  };
+  EXPECT_EQ(named("stem.conv").shape, (Shape{12, 8, 8}));
+  EXPECT_EQ(named("stages.0.0.node0.add").shape, (Shape{4, 8, 8}));
+  EXPECT_EQ(named("stages.1.reduction.preprocess0.conv").shape, (Shape{8, 8, 8}));
+  EXPECT_EQ(named("stages.1.reduction.node0.add").shape, (Shape{8, 4, 4}));
+  EXPECT_EQ(named("stages.1.0.preprocess0.conv").layer.stride, 2);
+  EXPECT_EQ(named("stages.1.0.preprocess1.conv").layer.stride, 1);
+  EXPECT_EQ(named("stages.1.0.node0.add").shape, (Shape{8, 4, 4}));
+  const Layer dilated = named("stages.0.0.node0.input0.depthwise").layer;
+  EXPECT_EQ(dilated.dilation, 2);
+  EXPECT_EQ(dilated.groups, 4);
+  EXPECT_EQ(named("stages.0.0.node0.input1.depthwise1").layer.dilation, 1);
+}
+
 }  // namespace
 }  // namespace detol

@@ -210,6 +210,16 @@ TEST(Cost, BeyondCountingIsAnError) {
   EXPECT_FALSE(cost_of(builder.build(x).value()));
 }
 
+// Levels of 0.5 from -5, which is level 0, to 122.5, which is level 255.
+TEST(Layer, AQuantizedNumberIsTheNearestLevelThatThereIs) {
+  const Layer layer{.kind = LayerKind::kQuantize, .scale = 0.5f, .zero_point = 10};
+  EXPECT_EQ(on_levels(layer, 1.2f), 1);
+  EXPECT_EQ(on_levels(layer, -1.3f), -1.5);
+  EXPECT_EQ(on_levels(layer, 0), 0);
+  EXPECT_EQ(on_levels(layer, -100), -5);
+  EXPECT_EQ(on_levels(layer, 1000), 122.5);
+}
+
 TEST(Constraints, NameEveryBrokenOneWithItsNumbers) {
   const Cost cost{.params = 1'234'567, .flops = 999, .activations = 5, .memory = 2'000};
   EXPECT_EQ(broken_constraints(cost, {}), "");

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "encodings/network/task.h"
+
 namespace detol {
 namespace {
 
@@ -25,6 +27,15 @@ TEST(MetricConstraint, IsKeptByTheShareOfTheNearerBound) {
   EXPECT_EQ(excess_of({.metric = "m", .low = -2}, 1), -1.5);
   EXPECT_EQ(excess_of({.metric = "m", .high = 0}, -3), -3);
   EXPECT_TRUE(std::isinf(excess_of(both, std::nan(""))));
+}
+
+// What is an error, a loss or a distance is better if it is smaller, every other metric if larger.
+TEST(Metrics, HaveTheDirectionOfWhatTheyMeasure) {
+  for (const char* metric : {"val_loss", "train_loss", "val_ece", "val_mae", "val_rmse"})
+    EXPECT_FALSE(is_better_if_larger(metric)) << metric;
+  for (const char* metric : {"val_accuracy", "train_accuracy", "val_f1", "val_balanced_accuracy",
+                             "val_auc", "val_average_precision", "val_mcc", "val_top5", "val_r2"})
+    EXPECT_TRUE(is_better_if_larger(metric)) << metric;
 }
 
 }  // namespace

@@ -160,6 +160,16 @@ TEST(Space, IdentityIsThatOfTheExpressedChoices) {
   }
 }
 
+TEST(Space, ChoicesUnderOneValueMultiply) {
+  const Space space = SpaceBuilder()
+                          .add_categorical("opt", {"sgd", "adamw"})
+                          .add_int("momentum", 1, 3, {.when = {"opt", {"sgd"}}})
+                          .add_bool("nesterov", {.when = {"opt", {"sgd"}}})
+                          .build()
+                          .value();
+  EXPECT_EQ(space.cardinality(), 3 * 2 + 1);
+}
+
 TEST(Space, MutatesWhatIsExpressedOnly) {
   const Space space = house();
   const std::size_t colour = *space.index_of("hall.colour");

@@ -288,6 +288,14 @@ TEST(StudyConfig, ConstraintsRefuseWithTheNumbers) {
   EXPECT_EQ(refused.error().cost->params, 2682);
 }
 
+TEST(StudyConfig, OfTwoLimitsOnACostTheLowerHolds) {
+  const StudyConfig study =
+      load(file_with(kPlainStage + "  constraints: {max_params: 100, max_flops: 700}\n",
+                     "constraints: [{metric: params, max: 200}, {metric: flops, max: 800}]\n"));
+  EXPECT_EQ(study.constraints.max_params, 100);
+  EXPECT_EQ(study.constraints.max_flops, 700);
+}
+
 TEST(StudyConfig, ArchitectureJsonHasEveryChoiceMade) {
   const StudyConfig study = load(file_with(kStageWithChoices));
   const Genome genome = study.space
