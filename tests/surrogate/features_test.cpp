@@ -73,6 +73,21 @@ TEST(Features, OfACategoryThatIsOffAreUnlikeAllOfItsWords) {
   EXPECT_NE(decay_of(0.8, 0.2), decay_of(0.8, 0.8));
 }
 
+// What a source does not know is the same for all its points.
+TEST(Features, RestrictedToSomeChoicesDoNotTellTheOthersApart) {
+  const Features features(space());
+  const std::vector<bool> kept = {true, true, false};
+  const Point one = features.restricted(features.of(genome(1e-2, 0.2)), kept);
+  const Point other = features.restricted(features.of(genome(1e-2, 0.9)), kept);
+  EXPECT_EQ(one.numbers, other.numbers);
+  EXPECT_EQ(one.numbers[0], features.of(genome(1e-2, 0.2)).numbers[0]);
+  EXPECT_EQ(one.categories, features.of(genome(1e-2, 0.2)).categories);
+  const std::vector<bool> none(3, false);
+  EXPECT_EQ(features.restricted(one, none).numbers,
+            features.restricted(features.of(genome(1, 0.5)), none).numbers);
+  EXPECT_EQ(features.restricted(one, none).categories, std::vector<int>{-1});
+}
+
 // Differentiates the sum over the columns i of (1 + i) times the column.
 TEST(Features, SlopesByPositionAreFiniteDifferences) {
   const Features features(space());

@@ -275,6 +275,19 @@ TEST(LazyGp, AnInnovationIsADeviationFromWhatWasPredicted) {
   EXPECT_NEAR(innovations[0], 3, 0.2);  // the mean has learned of it
 }
 
+// The noise of an observation is no part of the function.
+TEST(LazyGp, SmoothedOutcomesAreThePosteriorMeansWhereTheyWereMeasured) {
+  const Features features(numbers(2));
+  KernelParameters parameters = default_parameters(features);
+  parameters.noise = 0.5;
+  LazyGp process(features, parameters);
+  Rng rng(13);
+  for (int i = 0; i < 8; ++i) process.append(random_point(features, rng), rng.normal());
+  const std::vector<double> smoothed = process.smoothed();
+  for (std::size_t i = 0; i < smoothed.size(); ++i)
+    EXPECT_NEAR(smoothed[i], process.predict(process.points()[i]).mean, 1e-9);
+}
+
 TEST(LazyGp, SlopesAreFiniteDifferences) {
   const Features features(numbers(3));
   LazyGp process(features, default_parameters(features));
