@@ -20,8 +20,8 @@ double true_value(const Genome& genome) {
 }
 
 // Returns so many random trials of a bowl, measured with noise of that deviation.
-std::vector<MeasuredTrial> bowl(std::size_t count, double noise) {
-  Rng rng(4);
+std::vector<MeasuredTrial> bowl(std::size_t count, double noise, std::uint64_t seed = 4) {
+  Rng rng(seed);
   std::vector<MeasuredTrial> trials;
   for (TrialId id = 0; id < count; ++id) {
     const Genome genome = square_space().sample(rng);
@@ -65,6 +65,22 @@ TEST(Recommendation, ItsMeansAreNearerToTheTruthThanTheMeasurements) {
   }
   EXPECT_LT(of_means, of_values / 4);
   EXPECT_GE(within, 48);  // of 60
+}
+
+// Of normal errors two thirds are within one deviation. The trials are neighbours, whose errors are
+// alike, so that it may be more, but not nearly all.
+TEST(Recommendation, ADeviationIsNoLargerThanTheErrorsAre) {
+  int within = 0, all = 0;
+  for (const std::uint64_t seed : {4u, 5u, 6u, 7u}) {
+    const std::vector<MeasuredTrial> trials = bowl(40, 0.1, seed);
+    for (const Recommended& one : recommend(square_space(), Direction::kMinimize, trials)) {
+      const double error = std::abs(one.mean - true_value(trials[one.id].genome));
+      within += error <= one.deviation ? 1 : 0;
+      ++all;
+    }
+  }
+  EXPECT_GE(within, all / 2);
+  EXPECT_LE(within, all * 17 / 20);
 }
 
 TEST(Recommendation, AgreesWithMeasurementsWithoutNoise) {

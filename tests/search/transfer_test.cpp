@@ -119,6 +119,24 @@ TEST(Sources, ThatCannotBeUsedChangeNothing) {
   }
 }
 
+TEST(Sources, TheirBestAreTakenInTurnEachOnce) {
+  const Space space = SpaceBuilder().add_int("x", 0, 9).build().value();
+  const auto source_of = [&](const std::vector<std::int64_t>& best_first) {
+    Source source{.name = "one", .space = space, .history = {}};
+    for (const std::int64_t x : best_first) {
+      const std::vector<std::pair<std::string, Value>> at = {{"x", x}};
+      const auto loss = static_cast<double>(source.history.size());
+      source.history.emplace_back(space.genome(at).value(), Measured{.values = {loss}});
+    }
+    return source;
+  };
+  const auto settings = settings_with({source_of({1, 2, 3, 4}), source_of({5, 1, 6})});
+  std::vector<double> best;
+  for (const Genome& genome : best_of_sources(space, mapped_sources(space, settings)))
+    best.push_back(genome.number("x"));
+  EXPECT_EQ(best, (std::vector<double>{1, 5, 2, 3, 6, 4}));
+}
+
 TEST(SourceModels, PredictTheirSourceAndIgnoreChoicesThatItLacks) {
   const Space space = SpaceBuilder().add_float("x", 0, 1).add_float("new", 0, 1).build().value();
   Source source{
