@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "search/gp_observed.h"
+
 namespace detol {
 namespace {
 
@@ -42,6 +44,29 @@ TEST(ArmLosses, WithoutConstraintsAreTheLosses) {
     EXPECT_FALSE(losses.see(Outcomes{loss}));
     EXPECT_EQ(losses(Outcomes{loss}), loss);
   }
+}
+
+TEST(Observed, WhatAConstraintLeavesOverMakesUpForNothing) {
+  const Observed observed{.points = Points(0, 0),
+                          .outcomes = {{3, 1, 2}, {0.5, -0.1, 0.25}, {-4, 0, 0.5}},
+                          .objectives = 1,
+                          .bounds = {.constraints = 2}};
+  EXPECT_EQ(observed.violation(0), 0.5);
+  EXPECT_EQ(observed.violation(1), 0);
+  EXPECT_EQ(observed.violation(2), 0.75);
+}
+
+// The earlier outcome stays a measurement of its own only where more epochs have followed it.
+TEST(ToldTrial, WasResumedIfItIsMeasuredAgainAfterMoreEpochs) {
+  const auto told = [](double fidelity, Outcomes outcomes) {
+    return ToldTrial{.trial = {}, .fidelity = fidelity, .outcomes = std::move(outcomes)};
+  };
+  EXPECT_TRUE(was_resumed(told(3, {0.5}), told(9, {0.4})));
+  EXPECT_FALSE(was_resumed(told(3, {0.5}), told(3, {0.4}))) << "a correction";
+  EXPECT_FALSE(was_resumed(told(9, {0.5}), told(3, {0.4})));
+  EXPECT_FALSE(was_resumed(told(0, {0.5}), told(3, {0.4}))) << "of unknown length";
+  EXPECT_FALSE(was_resumed(told(3, {}), told(9, {0.4}))) << "it had failed";
+  EXPECT_FALSE(was_resumed(told(3, {0.5}), told(9, {}))) << "it failed";
 }
 
 TEST(GpOutputs, ReferencesAreLosses) {
