@@ -110,6 +110,26 @@ TEST(MetaFeatures, DescribeValuesAndClasses) {
   EXPECT_FALSE(found.ridge);  // four rows tell nothing
 }
 
+// The second column is the first, mirrored.
+TEST(MetaFeatures, SkewsOfOppositeSignsDoNotCancel) {
+  DataSample sample{.rows = 4, .columns = 2};
+  sample.values = {0, 1, 0, 1, 0, 1, 1, 0};
+  sample.channels = {0, 1};
+  EXPECT_NEAR(meta_features(sample).skew, 1.1547, 1e-4);
+}
+
+// Of n inputs of mean 0 and mean square 1 and a penalty of n / 100, the slope is 1 / 1.01 of the
+// true one.
+TEST(MetaFeatures, TheLinearModelIsPenalisedBesideTheRowsItLearnsFrom) {
+  DataSample sample{.rows = 1800, .columns = 1, .has_bytes = false, .outputs = 1};
+  sample.channels = {0};
+  for (std::size_t row = 0; row < sample.rows; ++row) {
+    sample.values.push_back(row % 2 == 0 ? 1.0F : -1.0F);
+    sample.targets.push_back(3 * sample.values.back());
+  }
+  EXPECT_NEAR(1 - meta_features(sample).ridge.value(), std::pow(0.01 / 1.01, 2), 1e-6);
+}
+
 TEST(DataSample, IsTheSameOfEveryFormat) {
   const testing_support::TempFolder folder;
   testing_support::write_idx(folder.path() / "idx");

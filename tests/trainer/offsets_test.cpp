@@ -52,6 +52,12 @@ TEST(OffsetFinder, NumbersThatFloatsCannotTellApartHaveOneAmongThem) {
   EXPECT_NE(offset_of(numbers_from(-19783, 1.0 / 86400, 60)), 0);
 }
 
+// The spread is half the distance of the quartiles, 10 of 40 numbers one apart.
+TEST(OffsetFinder, NumbersHaveOneFrom4096TimesTheirSpreadOn) {
+  EXPECT_EQ(offset_of(numbers_from(4096 * 10 - 60, 1, 40)), 0);
+  EXPECT_NE(offset_of(numbers_from(4096 * 10 + 60, 1, 40)), 0);
+}
+
 TEST(OffsetFinder, AFewZerosThatStandForMissingNumbersChangeNothing) {
   std::vector<double> numbers = numbers_from(1.7e9, 1, 60);
   for (int i = 0; i < 10; ++i) numbers.push_back(0);

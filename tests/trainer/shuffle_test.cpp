@@ -55,6 +55,17 @@ TEST(Shuffle, ImagesOfABlockAreApartInItsWindow) {
   EXPECT_LT(neighbours, 20);  // of 75 in the unshuffled blocks
 }
 
+// 25 blocks in windows of five: neighbours in the file seldom share one.
+TEST(Shuffle, AWindowIsOfBlocksFromAllOverTheData) {
+  int apart = 0;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    const std::vector<std::int64_t> order = order_of(seed, 100);
+    const auto [first, last] = std::minmax_element(order.begin(), order.begin() + 20);
+    apart += *last - *first >= 40 ? 1 : 0;
+  }
+  EXPECT_GE(apart, 8) << "of five blocks of 25 that are drawn at random";
+}
+
 TEST(Shuffle, SeedsDiffer) {
   EXPECT_NE(order_of(1, 100), order_of(2, 100));
   EXPECT_EQ(order_of(1, 100), order_of(1, 100));
