@@ -138,6 +138,25 @@ TEST(Confidence, OfAMeanIsAsWideAsTheNormalDistributionSays) {
   EXPECT_NEAR(mae->interval.high - mae->interval.low, width, 0.1 * width);
 }
 
+// Every image has two of four labels right: no resample says anything else.
+TEST(Confidence, OfTheAccuracyOfSeveralLabelsIsThatOfItsResamples) {
+  Dataset data;
+  data.info.task = {{1, 1, 1}, 4, TaskKind::kMultiLabel};
+  data.info.test = 20;
+  std::vector<float> outputs;
+  for (std::int64_t i = 0; i < 20; ++i) {
+    outputs.insert(outputs.end(), {1, 1, -1, -1});
+    for (const bool is_there : {true, false, true, false}) data.targets.push_back(is_there ? 1 : 0);
+  }
+  const std::string loss(row_of(TaskKind::kMultiLabel).losses.front());
+  const auto found = metrics_with_intervals(data, {0, 20}, outputs, {.loss = loss});
+  const auto accuracy = std::ranges::find(found, "test_accuracy", &TestMetric::name);
+  ASSERT_NE(accuracy, found.end());
+  EXPECT_EQ(accuracy->value, 0.5);
+  EXPECT_EQ(accuracy->interval.low, 0.5);
+  EXPECT_EQ(accuracy->interval.high, 0.5);
+}
+
 TEST(Confidence, LargeDataHaveFewerResamples) {
   EXPECT_EQ(resamples_for(1), 2000u);
   EXPECT_EQ(resamples_for(40'000), 500u);

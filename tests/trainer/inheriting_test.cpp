@@ -68,6 +68,17 @@ TEST_P(InheritingTrials, BeginWhereTheirParentEnded) {
   EXPECT_GT(metric(other.reports.at(0), "val_loss"), 0.5);
 }
 
+// Its best weights are all zero: every class is as probable.
+TEST_P(InheritingTrials, BeginWithTheBestWeightsOfTheirParent) {
+  Job child = heir("child");
+  child.candidate.recipe.lr = 1e-12;
+  Checkpoint parent = read_checkpoint(child.folder / kParentFolder, 4).value();
+  parent.best = parent.state.weights;
+  for (Tensor& tensor : parent.best) std::ranges::fill(tensor.data, 0.0F);
+  ASSERT_TRUE(write_checkpoint(child.folder / kParentFolder, parent));
+  EXPECT_NEAR(metric(run(child).reports.at(0), "val_loss"), std::log(4.0), 1e-5);
+}
+
 TEST_P(InheritingTrials, InterruptedOnesEndWithTheBitsOfUninterruptedOnes) {
   const Job whole = heir("whole");
   const std::vector<EpochReport> expected = run(whole).reports;

@@ -213,6 +213,17 @@ TEST_F(NewInputs, OfATableMayMissACategoryByAnyWordForIt) {
   EXPECT_NE(of("green"), of("?"));
 }
 
+// Only the 13th tells that the day comes first; the new file has none after the 12th.
+TEST_F(NewInputs, OfATableHaveTheOrderOfItsDates) {
+  std::string text = "when,y\n";
+  for (int i = 1; i <= 20; ++i) text += std::to_string(i) + "/2/2024," + (i % 2 ? "a\n" : "b\n");
+  const Preprocessing data = trained_on(text);
+  const auto reader = open_inputs(write("new.csv", "when\n1/2/2024\n2/2/2024\n"), data).value();
+  const Inputs inputs = reader->next(2).value();
+  EXPECT_EQ(inputs.data.values_of(0)[0] + data.offsets.of_input(0), 19754) << "1 February 2024";
+  EXPECT_EQ(inputs.data.values_of(1)[0] + data.offsets.of_input(0), 19755);
+}
+
 TEST_F(NewInputs, OfATableThatAreWrongAreNamedByTheirPlace) {
   const Preprocessing data = trained_on(forty(as_it_was));
   EXPECT_NE(refusal(write("bad.csv", "size,colour,age\n1,red,2\n1,red,old\n"), data)

@@ -125,6 +125,19 @@ TEST_F(TableTest, WholeNumbersOfAKeyKeepAllOfTheirDigits) {
   EXPECT_EQ(table.find({"1234567890123458"}), nullptr);
 }
 
+TEST_F(TableTest, FractionsOfAKeyAreEqualToTwelveDigits) {
+  std::ofstream(path()) << "lr,acc\n0.1234567891,0.1\n0.1234567892,0.2\n0.30000000000000004,0.3\n";
+  const Table table = Table::load({.path = path(),
+                                   .source = "",
+                                   .key = {{"lr", ""}},
+                                   .metrics = {{"acc", "acc"}},
+                                   .cost = ""})
+                          .value();
+  EXPECT_EQ(table.find({"0.1234567892"})->metrics.front(), 0.2);
+  EXPECT_EQ(table.find({"0.3"})->metrics.front(), 0.3);
+  EXPECT_EQ(table.find({"0.12345679"}), nullptr);
+}
+
 TEST_F(TableTest, AChangedFileIsSeen) {
   const auto before = inspect_study(study())->fingerprint;
   EXPECT_EQ(inspect_study(study())->fingerprint, before);

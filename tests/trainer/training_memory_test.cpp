@@ -131,6 +131,22 @@ TEST(TrainingMemory, CountsWhatAGroupKeepsOfEveryWeight) {
   EXPECT_EQ(copies({.batch_size = 4, .compression = "top_k", .staleness = 2}, 1), 0);
 }
 
+// Of 1,000 weights: the weights, gradients, one moment and the average in 32 bits, weights and
+// gradients in 16; half of the other bytes that were planned; the batch once more in 32 bits, with
+// channels filled up to eight in 16.
+TEST(TrainingMemory, OfABf16TrainingOnADeviceCountsItsCopies) {
+  NetworkBuilder builder({3, 2, 2});
+  Candidate candidate;
+  candidate.network =
+      builder.build(builder.add({.kind = kDense, .channels = 2}, {builder.input()})).value();
+  candidate.recipe = {.batch_size = 10, .ema = 0.9};
+  candidate.cost.params = 1000;
+  candidate.cost.memory = 4 * 4000 + 600;
+  EXPECT_EQ(device_bytes(candidate), 4 * 4000 + 600);
+  candidate.recipe.precision = "bf16";
+  EXPECT_EQ(device_bytes(candidate), 4 * 4000 + 2 * 2000 + 300 + 10 * 4 * (3 * 4 + 5 * 2));
+}
+
 // Tensors of 2^31 elements and more, up to the most that a network may have, are refused with the
 // numbers, whatever a library does with such sizes.
 TEST(TrainingMemory, OfNetworksBeyondAnyMachineIsRefusedWithTheNumbers) {
