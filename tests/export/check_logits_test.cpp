@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "export/formats.h"
@@ -102,6 +104,25 @@ TEST(Units, NeedALastLayerThatHasThem) {
   EXPECT_EQ(folded.error().message,
             "a regression of 2 numbers must end with a dense layer of as many outputs and a bias; "
             "this network ends with dense of 2");
+}
+
+// Missing cells have an input of their own, which a check without them would pass over.
+TEST(CheckLogits, OfATableMissNumbersWhereTheRecordsToTrainOnDid) {
+  const TableEncoder table = testing::mixed_table();
+  Model model = testing::model_of(testing::network_of_table(table));
+  testing::set_table(model, table);
+  Preprocessing data;
+  data.mean = model.mean;
+  data.deviation = model.deviation;
+  data.table = model.table;
+  const CheckLogits check = check_logits(model, data, 100).value();
+  std::vector<int> missing(table.columns.size());
+  for (std::size_t i = 0; i < check.cells.size(); ++i)
+    missing[i % missing.size()] += std::isnan(check.cells[i]) ? 1 : 0;
+  for (std::size_t column = 0; column < missing.size(); ++column) {
+    const bool marks_missing = table.columns[column].marks_missing;
+    EXPECT_NEAR(missing[column], marks_missing ? 20 : 0, marks_missing ? 15 : 0) << column;
+  }
 }
 
 TEST(CheckLogits, NeedTestImages) {

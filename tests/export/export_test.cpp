@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
 #include "core/file.h"
 #include "encodings/study/study_config.h"
+#include "export/formats.h"
 #include "tests/export/sample_models.h"
 
 namespace detol {
@@ -167,6 +169,21 @@ INSTANTIATE_TEST_SUITE_P(All, Exporters,
                            return std::string(row.param.name) + "_" +
                                   std::string(row.param.extension.substr(1));
                          });
+
+TEST(Dot, DrawsAnEdgeFromEveryLayerThatALayerReads) {
+  NetworkBuilder b({1, 4, 4});
+  const NodeId one = b.add({.kind = LayerKind::kConv, .channels = 2}, {b.input()}, "one");
+  const NodeId two = b.add({.kind = LayerKind::kBatchNorm}, {one}, "two");
+  const NodeId sum = b.add({.kind = LayerKind::kAdd}, {one, two}, "sum");
+  const std::string text = dot_bytes(model_of(b.build(sum).value())).value();
+  std::vector<std::string> edges;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(" -> ") != line.npos) edges.push_back(line);
+  }
+  EXPECT_EQ(edges, (std::vector<std::string>{R"(  "input" -> "one";)", R"(  "one" -> "two";)",
+                                             R"(  "one" -> "sum";)", R"(  "two" -> "sum";)"}));
+}
 
 }  // namespace
 }  // namespace detol

@@ -53,6 +53,16 @@ TEST(Json, GivesTheLogitsToCheckAgainstImageByImage) {
   EXPECT_EQ(check["logits"], json({{1, 2, 3, 4}, {5, 6, 7, 8}}));
 }
 
+TEST(Json, GivesTheNumbersOfARegressionWithTheirOffsets) {
+  Model model = model_of(network_of_everything());
+  model.task = TaskKind::kRegression;
+  model.class_names.clear();
+  model.offsets.targets = {4e9, 0, -1e8, 7};
+  model.check = CheckLogits{"a drawn image", 1, {}, {1, 2, 3, 4}};
+  const json check = json::parse(json_bytes(model).value())["check"];
+  EXPECT_EQ(check["prediction"], json({{4e9 + 1, 2.0, -1e8 + 3, 11.0}}));
+}
+
 TEST(Json, SurvivesNamesThatAreNotUtf8) {
   Model model = model_of(network_of_everything());
   model.class_names = {"\xff\xfe"};

@@ -67,6 +67,9 @@ TEST(Onnx, GivesLabelsAndProbabilitiesBesideTheLogits) {
                                                   : std::vector<std::string>{"a", "b", "c"};
     EXPECT_EQ(outputs(exported(model, false)), all);
     EXPECT_EQ(outputs(exported(model, true)), std::vector<std::string>{"logits"});
+    const std::string meaning = exported(model, true).doc_string();
+    EXPECT_EQ(meaning.find("probability of the second class") != meaning.npos,
+              task == TaskKind::kBinary);
     model.class_names.clear();
     EXPECT_EQ(outputs(exported(model, false)), all);
   }

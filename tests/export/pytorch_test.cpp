@@ -8,6 +8,7 @@
 
 #include "core/file.h"
 #include "export/formats.h"
+#include "export/pytorch_forward.h"
 #include "export/pytorch_layers.h"
 #include "export/pytorch_names.h"
 #include "tests/export/python_cases.h"
@@ -64,6 +65,7 @@ TEST(PyTorch, WritesEachLayersModuleWithAllOfItsSettings) {
       {{.kind = LayerKind::kActivation, .activation = Activation::kRelu}, "nn.ReLU()"},
       {{.kind = LayerKind::kActivation, .activation = Activation::kSilu}, "nn.SiLU()"},
       {{.kind = LayerKind::kActivation, .activation = Activation::kSigmoid}, "nn.Sigmoid()"},
+      {{.kind = LayerKind::kLayerNorm}, "nn.LayerNorm(4)"},
       {{.kind = LayerKind::kFlatten}, ""}};
   for (const auto& [layer, line] : cases) {
     NetworkBuilder b({4, 8, 8});
@@ -71,6 +73,39 @@ TEST(PyTorch, WritesEachLayersModuleWithAllOfItsSettings) {
     EXPECT_EQ(module_of(network, 1, /*reads_matrix=*/false), line);
   }
   EXPECT_EQ(module_of(chain_of({"norm"}), 1, /*reads_matrix=*/true), "nn.BatchNorm1d(2)");
+}
+
+// A value that more than the next layer reads has a name of its own.
+TEST(PyTorch, WritesForwardAsTheLayersReadEachOther) {
+  NetworkBuilder b({2, 4, 4});
+  const Layer conv{.kind = LayerKind::kConv, .channels = 3};
+  const Activation sigmoid = Activation::kSigmoid;
+  Layer levels{.kind = LayerKind::kQuantize};
+  levels.scale = 0.5F;
+  levels.zero_point = 3;
+  const NodeId read = b.add(levels, {b.input()}, "q1");
+  const NodeId first = b.add(conv, {read}, "c1"), second = b.add(conv, {read}, "c2");
+  const NodeId sum = b.add({.kind = LayerKind::kAdd}, {first, second}, "s1");
+  NodeId x = b.add({.kind = LayerKind::kGlobalAvgPool}, {sum}, "g1");
+  x = b.add({.kind = LayerKind::kActivation, .activation = sigmoid}, {x}, "g2");
+  x = b.add({.kind = LayerKind::kScale}, {sum, x}, "m1");
+  x = b.add({.kind = LayerKind::kConcat}, {x, first}, "k1");
+  x = b.add({.kind = LayerKind::kLayerNorm}, {x}, "n1");
+  x = b.add({.kind = LayerKind::kDense, .channels = 5}, {x}, "d1");
+  EXPECT_EQ(torch_code(b.build(x).value()).forward,
+            R"(        x = (inputs - self.mean) / self.deviation
+        q1 = (((x / 0.5).round() + 3).clamp(0, 255) - 3) * 0.5
+        c2 = self.c2(q1)  # 3x4x4
+        c1 = self.c1(q1)  # 3x4x4
+        s1 = c1 + c2
+        x = self.g1(s1)  # 3x1x1
+        x = self.g2(x)
+        x = s1 * x
+        x = torch.cat([x, c1], 1)  # 6x4x4
+        x = self.n1(x.movedim(1, -1)).movedim(-1, 1)
+        x = self.d1(x.flatten(1))  # 5
+        return x
+)");
 }
 
 TEST(PyTorch, GivesEveryTensorOfTheModelToPythonsOwnModules) {

@@ -177,6 +177,14 @@ TEST_P(Forms, NoticeOtherMetadata) {
   EXPECT_NE(compared.error().message.find("detol.classes"), std::string::npos);
 }
 
+TEST_P(Forms, NoticeMetadataThatTheModelHasNot) {
+  Model model = model_of(network_of_everything());
+  model.properties["note"] = "of another model";
+  const std::string bytes = bytes_of(model);
+  model.properties.erase("note");
+  EXPECT_FALSE(GetParam().compare(bytes, model));
+}
+
 TEST_P(Forms, NoticeOtherLogits) {
   Model model = model_of(network_of_everything());
   add_check(model);
