@@ -144,6 +144,8 @@ TEST_F(CsvData, TheTestPartMayBeAFileOfItsOwn) {
   EXPECT_EQ(loaded.info.training + loaded.info.validation, 10);
   EXPECT_EQ(loaded.values_of(10)[0], 7);
   EXPECT_EQ(loaded.labels[11], 1);
+  std::ofstream(data.test_path) << "7,1,even\n8,2,odd\n9,4,odd\n";
+  EXPECT_NE(load_dataset(data)->info.fingerprint, loaded.info.fingerprint);
   std::ofstream(data.test_path) << "7,1,even\n8,2,neither\n";
   EXPECT_EQ(load_dataset(data).error().message,
             path("test.csv") + ":2:5: the label 'neither' is not among those to train on");

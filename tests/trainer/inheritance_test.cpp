@@ -11,6 +11,7 @@
 #include "core/rng.h"
 #include "tests/encodings/random_genomes.h"
 #include "tests/trainer/random_network.h"
+#include "trainer/inheritance/channel_moments.h"
 #include "trainer/inheritance/inherited_weights.h"
 #include "trainer/predict.h"
 
@@ -277,6 +278,17 @@ TEST(Inheritance, BatchNormThatUndoesItselfExpectsTheMomentsOfARectifiedNormal) 
   EXPECT_NEAR(value("stages.1.1.bn.running_mean"), 0.398942, 1e-5);  // 1 / sqrt(2 pi)
   EXPECT_NEAR(value("stages.1.1.bn.running_var"), 0.340845, 1e-5);   // 1/2 - 1 / (2 pi)
   EXPECT_NEAR(value("stages.1.1.bn.beta"), 0.398942, 1e-5);
+}
+
+TEST(Inheritance, ANormGivesTheMomentsOfItsShiftAndItsScale) {
+  NetworkBuilder b({2, 1, 1});
+  const Network network = b.build(b.add({.kind = LayerKind::kBatchNorm}, {b.input()})).value();
+  const std::vector<float> gamma = {-3, 0.5F}, beta = {1, -2};
+  const ChannelMoments in{{7, 8}, {9, 10}}, *const inputs[] = {&in};
+  const ChannelMoments out = moments_after(
+      network.nodes()[1], inputs, {.weight = {}, .bias = {}, .gamma = gamma, .beta = beta});
+  EXPECT_EQ(out.mean, (std::vector<double>{1, -2}));
+  EXPECT_EQ(out.variance, (std::vector<double>{9, 0.25}));
 }
 
 TEST(Inheritance, IsADeterministicFunctionOfItsArguments) {

@@ -148,6 +148,19 @@ TEST_F(MixedTable, RareCategoriesShareAnInputAndNewOnesHaveNone) {
   EXPECT_EQ(out, (std::vector<float>{0, 0}));
 }
 
+TEST(TableColumn, ACategoryOfThreeTrainingRecordsHasAnInputOfItsOwn) {
+  const std::vector<std::string> texts = {"two", "three", "five", "six"};
+  ColumnCells training{.numbers = {0, 0}, .dictionary = texts};
+  training.numbers.insert(training.numbers.end(), 3, 1.0F);
+  training.numbers.insert(training.numbers.end(), 5, 2.0F);
+  training.numbers.insert(training.numbers.end(), 6, 3.0F);
+  TableColumn column;
+  column.kind = ColumnKind::kCategory;
+  fit_column(column, training, 16);
+  EXPECT_EQ(column.categories, (std::vector<std::string>{"six", "five", "three"}));
+  EXPECT_TRUE(column.pools_rare);
+}
+
 TEST_F(MixedTable, ATableOfNumbersAloneIsReadAsBefore) {
   std::string text;
   for (int i = 0; i < 20; ++i) text += std::to_string(i * i) + ",3," + std::to_string(i % 2) + "\n";

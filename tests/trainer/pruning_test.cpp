@@ -204,6 +204,24 @@ TEST_P(PruningTest, AChannelWithoutWeightsMattersLeastByEveryMeasure) {
 
 INSTANTIATE_TEST_SUITE_P(Backends, PruningTest, testing::Values("reference", "onednn"));
 
+TEST(Importance, OfABatchNormIsTheSizeOfItsScaleOfEitherSign) {
+  const Network network = joined();
+  const ChannelClasses classes = channel_classes(network);
+  Weights weights = lived_in_weights(network, 3);
+  for (Tensor& tensor : weights) {
+    if (tensor.name == "norm.gamma") tensor.data = {-2, 1, 1, 1, 1, 1, 1, 1};
+  }
+  const Dataset data;
+  const Recipe recipe;
+  const auto* row = find_row(importances(), "batch_norm");
+  ASSERT_NE(row, nullptr);
+  const auto scores = row->measure(network, weights, classes, {data, recipe, "reference"}).value();
+  const auto score_of = [&](std::size_t channel) {
+    return scores[static_cast<std::size_t>(classes.of_outputs[1][channel])];
+  };
+  EXPECT_DOUBLE_EQ(score_of(0) / score_of(1), 2);
+}
+
 PruningTarget flops_at_most(double limit, int multiple = 1) {
   const auto flops = [](const Network& network) -> Result<double> {
     return static_cast<double>(cost_of(network).value().flops);
