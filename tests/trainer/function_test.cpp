@@ -138,6 +138,18 @@ TEST(Evaluators, AStudyOfAFunctionNeedsNoData) {
   EXPECT_EQ(info->training, 0);
 }
 
+TEST(EpochWork, IsOfTheImagesThatFillABatch) {
+  Candidate candidate;
+  candidate.cost.flops = 10;
+  candidate.recipe.batch_size = 32;
+  DatasetInfo data;
+  data.training = 100;
+  EXPECT_EQ(epoch_work(candidate, data), 10 * 96);
+  candidate.recipe.batch_size = 300;
+  EXPECT_EQ(epoch_work(candidate, data), 10 * 100);
+  EXPECT_EQ(epoch_work(candidate, {}), 0) << "no data";
+}
+
 TEST(Evaluators, TheLastOneTakesEveryStudy) {
   ASSERT_FALSE(evaluators().empty());
   EXPECT_TRUE(evaluators().back().scores(StudyConfig{}));
