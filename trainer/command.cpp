@@ -3,22 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <limits>
-#include <map>
-#include <nlohmann/json.hpp>
 
 #include "core/clock.h"
-#include "core/json_text.h"
 #include "core/log.h"
 #include "core/table.h"
-#include "core/usable.h"
-#include "encodings/study/written_parameters.h"
+#include "trainer/command_start.h"
 #include "trainer/programs/disk_room.h"
 #include "trainer/programs/program.h"
 #include "trainer/programs/program_output.h"
@@ -35,23 +29,9 @@ constexpr const char* kOutputFile = "output.log";
 constexpr double kLookEveryS = 0.05;  // at the report and at requests to stop
 constexpr double kSettlesS = 2;       // a program that has reported may be about to end
 
-// For jobs of Open MPI: of this user whoever it is, on the cores that this process has.
-const std::map<std::string, std::string> kLaunchEnvironment = {
-    {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
-    {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
-    {"OMPI_MCA_hwloc_base_binding_policy", "none"},
-    {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
-    {"PRTE_MCA_hwloc_default_binding_policy", "none"},
-    {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"}};
-
 Evaluation failure(Cause cause, std::string reason) {
   return {End::kFailed, cause, std::move(reason)};
 }
-
-struct ProgramShape {
-  int ranks = 1;
-  int threads = 1;  // of all ranks together
-};
 
 std::vector<ProgramOutput::Pattern> patterns_of(const std::vector<PrintedMetric>& prints) {
   std::vector<ProgramOutput::Pattern> patterns;
@@ -73,7 +53,7 @@ class CommandRun {
         job_(job),
         report_(report),
         control_(control),
-        report_path_(job.folder / "report.jsonl") {}
+        report_path_(job.folder / kReportFile) {}
 
   Result<Evaluation> run() {
     std::error_code error;
@@ -95,7 +75,7 @@ class CommandRun {
     if (!has_kept) DETOL_TRY(lines.begins_again());
     const std::size_t unnumbered = lines.unnumbered();
     const int reported = lines.reported();
-    auto program = Program::start(start());
+    auto program = Program::start(program_start(config_, shape_, job_));
     if (!program) return failure(Cause::kInvalid, program.error().message);
     ProgramOutput output(job_.folder / kOutputFile, job_.attempt, patterns_of(command_.prints));
     DETOL_ASSIGN(Evaluation end, supervise(*program, output, lines));
@@ -123,94 +103,6 @@ class CommandRun {
       if (!is_ours) return true;
     }
     return false;
-  }
-
-  ProgramStart start() const {
-    const fs::path checkpoint = job_.folder / "checkpoint";
-    const std::string steps = command_.steps > 0 ? std::to_string(command_.steps) : "";
-    // Programs that seed NumPy take at most 32 bits.
-    const std::string seed = std::to_string(job_.seed % (std::uint64_t{1} << 31));
-    std::map<std::string, std::string, std::less<>> texts = {
-        {"study", config_.study},
-        {"seed", seed},
-        {"trial.id", std::to_string(job_.trial)},
-        {"trial.dir", job_.folder.string()},
-        {"trial.checkpoint", checkpoint.string()},
-        {"budget.epochs", steps},
-        {"ranks", std::to_string(shape_.ranks)}};
-    for (const auto& [name, word] : written_parameters(config_, job_.genome)) texts[name] = word;
-    nlohmann::ordered_json parameters = nlohmann::ordered_json::object();
-    for (const auto& [name, value] : config_.parameters(job_.genome))
-      std::visit([&](const auto& held) { parameters[name] = held; }, value);
-    const std::map<std::string, std::string> networks = network_files();
-    for (const auto& [name, path] : networks) texts[name] = path;
-    std::vector<std::string> arguments = command_.run;
-    std::error_code ignored;
-    if (fs::exists(checkpoint, ignored))
-      arguments.insert(arguments.end(), command_.resume.begin(), command_.resume.end());
-    if (shape_.ranks > 1) {
-      const auto words = command_.launch.value_or(launch_words());
-      arguments.insert(arguments.begin(), words.begin(), words.end());
-    }
-    ProgramStart start{.arguments = filled_in(arguments, texts),
-                       .environment = command_.environment,
-                       .folder = command_.folder};
-    start.environment.insert({{"DETOL_STUDY", config_.study},
-                              {"DETOL_TRIAL", std::to_string(job_.trial)},
-                              {"DETOL_TRIAL_DIR", job_.folder.string()},
-                              {"DETOL_PARAMS", compact(parameters)},
-                              {"DETOL_SEED", seed},
-                              {"DETOL_BUDGET_EPOCHS", steps},
-                              {"DETOL_REPORT", report_path_.string()},
-                              {"DETOL_CHECKPOINT", checkpoint.string()},
-                              {"DETOL_RANKS", std::to_string(shape_.ranks)},
-                              {"PYTHONUNBUFFERED", "1"}});
-    if (shape_.ranks > 1)
-      start.environment.insert(kLaunchEnvironment.begin(), kLaunchEnvironment.end());
-    for (const auto& [name, path] : networks) {
-      std::string variable = "DETOL_" + name;  // DETOL_NETWORK_JSON
-      for (char& c : variable)
-        c = c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-      start.environment.insert({variable, path});
-    }
-    start.environment.insert({"OMP_NUM_THREADS", threads()});
-    return start;
-  }
-
-  // Returns the paths of the files that say which network the trial has.
-  std::map<std::string, std::string> network_files() const {
-    std::map<std::string, std::string> paths;
-    if (!config_.has_networks()) return paths;
-    for (const std::string_view name : kNetworkFiles) {
-      if (name != kOnnxFile || has_placeholder(command_, kOnnxFile))
-        paths.emplace(name, (job_.folder / name).string());
-    }
-    return paths;
-  }
-
-  // Returns the threads of a rank: what the user says, else the rank's share of the cores. The
-  // variable of this process is its own (scheduler/processes/child.cpp).
-  std::string threads() const {
-    // NOLINTBEGIN(concurrency-mt-unsafe): nobody changes the environment.
-    const char* said = std::getenv(kProgramThreadsVariable);
-    if (said == nullptr) said = std::getenv("OMP_NUM_THREADS");
-    // NOLINTEND(concurrency-mt-unsafe)
-    if (said != nullptr && *said != '\0') return said;
-    const int share = command_.binds_cores ? shape_.threads / shape_.ranks : 1;
-    return std::to_string(std::max(1, share));
-  }
-
-  // Returns the words that start a program of several ranks: in a Slurm job a step, inside of the
-  // step of this worker where it is one.
-  static std::vector<std::string> launch_words() {
-    // NOLINTBEGIN(concurrency-mt-unsafe): nobody changes the environment.
-    const char* node = std::getenv("SLURMD_NODENAME");
-    const bool is_slurm = std::getenv("SLURM_JOB_ID") != nullptr && find_program("srun", "");
-    if (!is_slurm) return {"mpiexec", "-n", "{ranks}"};
-    if (std::getenv("SLURM_STEP_ID") == nullptr || node == nullptr)
-      return {"srun", "--exact", "--kill-on-bad-exit=1", "--quiet", "-c1", "-n", "{ranks}"};
-    return {"srun", "--overlap", "--kill-on-bad-exit=1", "--quiet", "-w", node, "-n", "{ranks}"};
-    // NOLINTEND(concurrency-mt-unsafe)
   }
 
   Result<Evaluation> supervise(Program& program, ProgramOutput& output, ReportLines& lines) {
