@@ -71,6 +71,16 @@ TEST(BudgetOfAStudy, ResumesASuspendedEpochForWhatIsLeftOfIt) {
   EXPECT_EQ(more.trial(0).unreported_s, 18);
 }
 
+// 0.63 and 9.37 flops, as numbers, are more than 10.
+TEST(BudgetOfAStudy, InWorkEndsNoTrialByARounding) {
+  FakeStudy study;
+  study.epochs = 1;
+  study.config.early_reports = {0.063};
+  study.budget = "10flops";
+  ASSERT_TRUE(study.run());
+  EXPECT_EQ(study.trial(0).state, TrialState::kComplete);
+}
+
 // 42 s of device time are 10.5 s of four workers.
 TEST(BudgetOfAStudy, InDeviceTimeEndsWhenAllWorkersTogetherHaveUsedIt) {
   FakeStudy study(4);

@@ -187,6 +187,28 @@ TEST_F(WorkerRegistryOfMachines, ThatWorkedBeforeMayBeAwayForLong) {
   EXPECT_TRUE(events.empty());
 }
 
+TEST_F(WorkerRegistryOfMachines, AreTriedAgainAfterSixSecondsHoweverOftenTheyFailed) {
+  const auto is_started = [this] {
+    bool is_it = false;
+    while (const auto command = next_command(supervisor))
+      is_it = is_it || (command->kind == supervisor::Command::kStart && command->worker == 0);
+    return is_it;
+  };
+  becomes_ready(registry, 0);
+  for (int times = 0; times < 12; ++times) {
+    ends(registry, 0, kNoConnection);
+    starts(registry, 0);
+  }
+  ends(registry, 0, kNoConnection);
+  is_started();
+  clock.now += 6.3;
+  registry.turn(events);
+  EXPECT_FALSE(is_started());
+  clock.now += 0.2;
+  registry.turn(events);
+  EXPECT_TRUE(is_started());
+}
+
 TEST_F(WorkerRegistryOfMachines, ThatNeverStartEndTheSearch) {
   for (int times = 0; times < 6; ++times) {
     EXPECT_TRUE(events.empty());
