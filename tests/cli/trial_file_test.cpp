@@ -174,6 +174,39 @@ TEST_F(TrialFiles, BadJsonIsNamedWithItsLine) {
   has(deep, "it is nested more than 64 deep");
 }
 
+TEST_F(TrialFiles, TheColumnValueIsTheObjectiveThatIsNamed) {
+  const std::string space = path("space.yaml");
+  put("space.yaml", [&] {
+    std::string text = kImportSpace;
+    const std::string one = "{metric: val_accuracy, direction: maximize}";
+    return text.insert(text.find(one) + one.size(), ", {metric: val_loss, direction: minimize}");
+  }());
+  const std::string file = put("t.csv", "op,lr,value,val_accuracy\nadamw,0.01,0.5,0.75\n");
+  ASSERT_TRUE(
+      run({"db", "import", file, "--space", space, "--study", "s", "--metric", "val_loss"}));
+  EXPECT_EQ(select("SELECT name, value FROM v_metrics ORDER BY name"),
+            (std::vector<std::vector<Cell>>{{"val_accuracy", 0.75}, {"val_loss", 0.5}}));
+}
+
+TEST_F(TrialFiles, AreLeftOutAsLongAsTheyAreNotOver) {
+  ASSERT_TRUE(import(put("t.csv",
+                         "op,lr,state,val_accuracy\nadamw,0.01,COMPLETE,0.5\n"
+                         "adamw,0.02,RUNNING,0.9\nadamw,0.03,WAITING,\nadamw,0.04,PRUNED,0.4\n"),
+                     "s"));
+  EXPECT_EQ(select("SELECT state FROM v_trials ORDER BY trial"),
+            (std::vector<std::vector<Cell>>{{"COMPLETE"}, {"PRUNED"}}));
+}
+
+TEST_F(TrialFiles, AnExportedValueIsThatOfTheBestEpoch) {
+  ASSERT_TRUE(import(
+      put("t.jsonl", R"({"params": {"op": "adamw", "lr": 0.01}, "best_epoch": 1, "curve": )"
+                     R"([{"epoch": 1, "val_accuracy": 0.9}, {"epoch": 2, "val_accuracy": 0.6}]})"),
+      "s"));
+  ASSERT_TRUE(run({"db", "export", "--to", "csv"}));
+  EXPECT_NE(out_.find(",0.9"), std::string::npos) << out_;
+  EXPECT_EQ(out_.find(",0.6"), std::string::npos) << out_;
+}
+
 TEST_F(TrialFiles, AnExportIsImportedAgain) {
   ASSERT_TRUE(import(put("t.csv", kCsv), "s"));
   const std::string sql =

@@ -9,6 +9,8 @@
 namespace detol {
 namespace {
 
+constexpr double kLosses[] = {0.5, 0.2, 0.3}, kScores[] = {0.7, 0.9, 0.8};
+
 class TrialsCommand : public testing_support::CommandOnBase {
  protected:
   void SetUp() override {
@@ -27,8 +29,15 @@ class TrialsCommand : public testing_support::CommandOnBase {
     const StudyId study = ledger->create_study(record).value();
     for (TrialId id = 0; id < 3; ++id) {
       Rng rng = Rng(5).split(id);
-      append_trial(*ledger, study, id, config.space.sample(rng), {{"loss", 0.5}});
+      append_trial(*ledger, study, id, config.space.sample(rng),
+                   {{"loss", kLosses[id]}, {"val_f1", kScores[id]}});
     }
+  }
+
+  std::vector<std::int64_t> trials_of(std::vector<std::string> words) const {
+    std::vector<std::int64_t> ids;
+    for (const Json& row : json(std::move(words))) ids.push_back(row["trial"]);
+    return ids;
   }
 
   std::string first_line(std::vector<std::string> words) const {
@@ -41,10 +50,13 @@ class TrialsCommand : public testing_support::CommandOnBase {
   }
 };
 
+using Ids = std::vector<std::int64_t>;
+
 TEST_F(TrialsCommand, ShowsParametersAndNoColumnThatIsEmptyInEveryTrial) {
-  EXPECT_EQ(first_line({"trials", "s"}), "trial state epochs values.loss params.lr params.opt");
+  EXPECT_EQ(first_line({"trials", "s"}),
+            "trial state epochs values.loss values.val_f1 params.lr params.opt");
   EXPECT_EQ(first_line({"best", "s", "--top", "2"}),
-            "trial state epochs values.loss params.lr params.opt");
+            "trial state epochs values.loss values.val_f1 params.lr params.opt");
 }
 
 TEST_F(TrialsCommand, TakesEveryColumnThatCsvHas) {
@@ -57,6 +69,32 @@ TEST_F(TrialsCommand, TakesEveryColumnThatCsvHas) {
   for (const std::string command : {"trials", "best"})
     EXPECT_TRUE(run({command, "s", "--columns", columns}).code) << command;
   EXPECT_FALSE(run({"trials", "s", "--columns", "lrr"}).code);
+}
+
+TEST_F(TrialsCommand, ShowsTheBestFirstOfTheTop) {
+  EXPECT_EQ(trials_of({"trials", "s", "--top", "2"}), (Ids{1, 2}));
+  EXPECT_EQ(trials_of({"best", "s", "--top", "2"}), (Ids{1, 2}));
+  EXPECT_EQ(trials_of({"trials", "s", "--sort", "val_f1"}), (Ids{1, 2, 0}));
+  EXPECT_EQ(trials_of({"trials", "s"}), (Ids{0, 1, 2}));
+}
+
+TEST_F(TrialsCommand, ShowsThoseThatHaveATag) {
+  ASSERT_TRUE(run({"trial", "s", "1", "--tag", "keep", "--tag", "odd"}).code);
+  ASSERT_TRUE(run({"trial", "s", "2", "--tag", "keep"}).code);
+  EXPECT_EQ(trials_of({"trials", "s", "--tag", "keep"}), (Ids{1, 2}));
+  ASSERT_TRUE(run({"trial", "s", "1", "--remove", "--tag", "keep"}).code);
+  EXPECT_EQ(trials_of({"trials", "s", "--tag", "keep"}), Ids{2});
+  EXPECT_EQ(trials_of({"trials", "s", "--tag", "odd"}), Ids{1});
+  EXPECT_FALSE(run({"trial", "s", "1", "--tag", "two words"}).code);
+}
+
+TEST_F(TrialsCommand, ShowsTheHistoryAndTheCurveOfOneTrial) {
+  const Json log = json({"trial", "s", "1", "--log"});
+  ASSERT_EQ(log.size(), 4u);
+  EXPECT_EQ(log[0]["event"], "asked");
+  EXPECT_EQ(log[3]["event"], "told");
+  EXPECT_EQ(json({"trial", "s", "1", "--curve"}),
+            Json::array({{{"epoch", 1}, {"loss", 0.2}, {"val_f1", 0.9}}}));
 }
 
 TEST_F(TrialsCommand, AndBestLeavesOutWhatATrialDoesNotHave) {

@@ -97,6 +97,39 @@ TEST_F(TrialRows, TheBestIsScoredWhetherCompleteOrPruned) {
   EXPECT_EQ(best->state, TrialState::kPruned);
 }
 
+TEST_F(TrialRows, OfEqualValuesThatOfACompleteTrialIsTheBetter) {
+  auto ledger = Ledger::open(storage()).value();
+  event::Asked asked;
+  asked.trial = 4;
+  asked.params = params_of(4);
+  event::Reported reported;
+  reported.trial = 4;
+  reported.epoch = 1;
+  reported.metrics = {{"val_accuracy", 0.9}};
+  ASSERT_TRUE(ledger->append(
+      1, std::vector<Event>{asked, event::Started{4, 1, "w"}, reported,
+                            event::Told{.trial = 4, .outcome = Measured{.values = {0.9}}}}));
+  EXPECT_EQ(ids({.sort = "value"}), (Ids{4, 1, 2, 0, 3}));
+  EXPECT_EQ(ids({.sort = "value", .only_scored = true}), (Ids{4, 1, 2, 0}));
+}
+
+TEST_F(TrialRows, AreFinishedWhetherCompleteOrPruned) {
+  const auto rows = finished_rows(open_study(storage(), "s").value()).value();
+  EXPECT_EQ(rows.rows.size(), 3u);
+}
+
+TEST_F(TrialRows, AreOfTheNewestStudyIfNoneIsNamed) {
+  auto ledger = Ledger::open(storage()).value();
+  for (const auto& [name, created_s] : {std::pair("new", 300.0), std::pair("old", 200.0)}) {
+    StudyRecord record;
+    record.name = name;
+    record.created_s = created_s;
+    record.objectives = {maximize("val_accuracy")};
+    ASSERT_TRUE(ledger->create_study(record));
+  }
+  EXPECT_EQ(open_study(storage(), "")->record.name, "new");
+}
+
 TEST_F(TrialRows, GiveBackTheGenomeThatWasAsked) {
   const auto study = open_study(storage(), "s").value();
   const auto trials = trials_of(study, {}).value();
