@@ -1,0 +1,92 @@
+// The choice among the best trials by cross-validation, and what `best` makes of it.
+
+#include "cli/final_choice.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+
+#include "tests/cli/linear_study.h"
+
+namespace detol {
+namespace {
+
+class FinalChoice : public testing_support::LinearStudy {
+ protected:
+  // Records a choice among trials with these accuracies over the folds.
+  void choose(std::int64_t first, const std::vector<std::pair<TrialId, double>>& scores) const {
+    std::vector<Event> models;
+    for (const auto& [trial, accuracy] : scores) {
+      models.push_back(event::Model{.model = first + static_cast<std::int64_t>(models.size()),
+                                    .trial = trial,
+                                    .kind = kCrossValidated,
+                                    .state = "COMPLETE",
+                                    .first = first,
+                                    .metrics = {{"val_accuracy", accuracy}}});
+    }
+    ASSERT_TRUE(Ledger::open(storage()).value()->append(1, models));
+  }
+};
+
+TEST_F(FinalChoice, IsTheBestMeanAmongTheTrialsOfTheLastChoice) {
+  write_study({{.accuracy = 0.9}, {.accuracy = 0.8}, {.accuracy = 0.7}});
+  EXPECT_EQ(json({"best", "lin"})["trial"], 0);
+  choose(1, {{0, 0.6}, {1, 0.8}, {2, 0.7}});
+  EXPECT_EQ(json({"best", "lin"})["trial"], 1);
+  EXPECT_EQ(json({"trial", "lin", "best"})["trial"], 1);
+  EXPECT_EQ(json({"best", "lin", "--top", "1"})[0]["trial"], 0) << "a list is by value";
+  choose(4, {{0, 0.6}, {2, 0.7}});
+  const Json best = json({"best", "lin"});
+  EXPECT_EQ(best["trial"], 2);
+  EXPECT_EQ(best["cross_validation"]["val_accuracy"], 0.7);
+}
+
+TEST_F(FinalChoice, IsShownOfTheOneTrialThatItIs) {
+  write_study({{.accuracy = 0.9}, {.accuracy = 0.8}, {.accuracy = 0.7}});
+  choose(1, {{0, 0.6}, {1, 0.8}});
+  const Json trials = json({"trials", "lin"});
+  EXPECT_TRUE(trials[0]["chosen"].is_null());
+  EXPECT_EQ(trials[1]["chosen"], "cross-validation");
+  EXPECT_TRUE(trials[2]["chosen"].is_null());
+  EXPECT_EQ(json({"status", "lin"})["chosen"], "1 (cross-validation)");
+  EXPECT_EQ(json({"studies"})[0]["chosen"], "1 (cross-validation)");
+}
+
+TEST_F(FinalChoice, CountsNoMoreOnceABetterTrialIsThere) {
+  write_study({{.accuracy = 0.9}, {.accuracy = 0.8}, {.accuracy = 0.95}});
+  choose(1, {{0, 0.6}, {1, 0.8}});
+  EXPECT_EQ(json({"best", "lin"})["trial"], 2);
+}
+
+// A quarter of what nine equal trials cost is two of them on one fold, of which three of fifteen
+// records validate.
+TEST_F(FinalChoice, CostsAQuarterOfTheSearchAtMost) {
+  split = "{validation: 0.25, test: 0.25}, columns: {drop: [t]}";
+  std::vector<Line> lines;
+  for (int i = 0; i < 9; ++i)
+    lines.push_back({.accuracy = 0.5 + 0.01 * i, .epochs = 3, .best_epoch = 3});
+  write_study(lines);
+  const pid_t child = ::fork();  // which has run no network before
+  if (child == 0) {
+    RunOptions run;
+    run.storage = storage();
+    run.workers = 1;
+    choose_finally(run, "lin");
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+  const Json models = json({"query", "SELECT * FROM v_models ORDER BY model"});
+  ASSERT_EQ(models.size(), 2u);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(models[i]["trial"], 8 - i);
+    EXPECT_EQ(models[i]["trained_on"], "1 of 5 folds");
+    const Json values = models[i]["values_json"];
+    const double right = 3 * Json::parse(values.get<std::string>())["val_accuracy"].get<double>();
+    EXPECT_NEAR(right, std::round(right), 1e-9);
+    EXPECT_GE(right, 1);
+  }
+}
+
+}  // namespace
+}  // namespace detol
