@@ -76,6 +76,14 @@ TEST_F(Analysis, ComparePutsEveryStudyAgainstTheFirst) {
   EXPECT_EQ(json({"compare", "b", "a"})[1]["verdict"], "worse");
 }
 
+TEST_F(Analysis, CompareIsAsSureOfAllStudiesTogetherAsOfOne) {
+  for (const char* name : {"a", "b", "c"}) write_study(name, 30);
+  const Json alone = json({"compare", "a", "b"})[1], together = json({"compare", "a", "b", "c"})[1];
+  EXPECT_EQ(alone["p_better"], together["p_better"]);
+  EXPECT_GT(alone["p_low"], together["p_low"]);
+  EXPECT_LT(alone["p_high"], together["p_high"]);
+}
+
 // Both studies have tried the same candidates.
 TEST_F(Analysis, SimilarFindsTheSameNetworkInAnotherStudy) {
   write_study("a", 30);

@@ -8,6 +8,8 @@
 
 #include <cmath>
 
+#include "cli/ensembles.h"
+
 namespace detol {
 namespace {
 
@@ -78,6 +80,14 @@ TEST_F(RetrainedLine, ThatHasSeenTheValidationPartChoosesNoThresholdByIt) {
   ASSERT_FALSE(answer.code);
   EXPECT_EQ(answer.code.error().code, ErrorCode::kUsage);
   EXPECT_TRUE(run({"test", "lin", "--model", "1", "--threshold", "0.7"}).code);
+}
+
+TEST_F(RetrainedLine, IsExportedUnderItsNumber) {
+  write_study({{}});
+  retrain({"--seeds", "2"});
+  const Json files =
+      json({"export", "lin", "--model", "2", "--to", "safetensors", "-o", path("out")});
+  EXPECT_EQ(files[0]["file"], path("out/lin-model2.safetensors"));
 }
 
 TEST_F(RetrainedLine, VotesAsMuchAsTheOthersThatAllDataTrained) {
@@ -161,6 +171,15 @@ TEST_F(LinearNetwork, VotesIfItHelpsTheOthers) {
   write_study({{.slope = -3, .accuracy = 0.9}, {.slope = 3, .offset = -2}});
   EXPECT_EQ(json({"ensemble", "lin"})["members"], "1 x 1");
   EXPECT_EQ(json({"ensemble", "lin", "--candidates", "1"})["members"], "0 x 1");
+}
+
+TEST(EnsembleOfARequest, IsOfItsSizeCandidatesAndData) {
+  const event::Model made{
+      .kind = "ensembled", .trained_on = "train", .settings = R"({"size": 8, "candidates": 50})"};
+  EXPECT_TRUE(is_of_request(made, {.size = 8, .candidates = 50}));
+  EXPECT_FALSE(is_of_request(made, {.size = 9, .candidates = 50}));
+  EXPECT_FALSE(is_of_request(made, {.size = 8, .candidates = 51}));
+  EXPECT_FALSE(is_of_request(made, {.size = 8, .candidates = 50, .is_of_all_data = true}));
 }
 
 }  // namespace

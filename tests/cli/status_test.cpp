@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "cli/live_study.h"
 #include "cli/study_requests.h"
 #include "encodings/study/study_config.h"
 #include "knowledge/artefacts.h"
@@ -66,6 +67,15 @@ TEST_F(Status, AfterTheEndSaysHowManyProposalsNobodyTried) {
       1, std::vector<Event>{event::StudyState{StudyPhase::kDone, "10trials", 2000}}));
   const std::string situation = json({"status", "s"})["situation"];
   EXPECT_EQ(situation.find("done, 1 proposals not tried"), 0u) << situation;
+}
+
+TEST_F(Status, HasItsTrialsOnPagesOfWhichTheLastIsTheFurthest) {
+  const OpenStudy study = open_study(storage(), "s").value();
+  for (const std::size_t page : {0, 1, 99}) {
+    const Json table = Json::parse(
+        trials_by_number(study, {.is_descending = false, .page = page}).value(), nullptr, false);
+    EXPECT_EQ(table["trials"]["trial"], (Json{0, 1, 2, 3, 4})) << page;
+  }
 }
 
 // What asks the search of the study: nobody answers, so that its files say what was asked.

@@ -197,6 +197,16 @@ TEST_F(TrialFiles, AreLeftOutAsLongAsTheyAreNotOver) {
             (std::vector<std::vector<Cell>>{{"COMPLETE"}, {"PRUNED"}}));
 }
 
+TEST_F(TrialFiles, OnlyACompleteTrialWasTrainedToItsEnd) {
+  put("space.yaml",
+      "version: 1\nstudy: s\nexternal: {steps: 5}\nparameters:\n  x: {type: float, low: 0, high: "
+      "1}\nobjectives: [{metric: loss, direction: minimize}]\n");
+  const auto code = import(put("t.csv", "x,state,loss\n0.5,COMPLETE,1\n0.25,PRUNED,2\n"), "s");
+  ASSERT_TRUE(code) << code.error().message;
+  EXPECT_EQ(select("SELECT epochs FROM v_trials ORDER BY trial"),
+            (std::vector<std::vector<Cell>>{{std::int64_t{5}}, {std::int64_t{1}}}));
+}
+
 TEST_F(TrialFiles, AnExportedValueIsThatOfTheBestEpoch) {
   ASSERT_TRUE(import(
       put("t.jsonl", R"({"params": {"op": "adamw", "lr": 0.01}, "best_epoch": 1, "curve": )"

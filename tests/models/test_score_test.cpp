@@ -31,5 +31,11 @@ TEST(TestScore, SaysTheTwinOfTheFirstObjective) {
   EXPECT_EQ(said_metric(study, model), "test_accuracy");
 }
 
+TEST(TestScore, OfSeveralModelsIsTheirMeanAndStandardDeviation) {
+  std::vector<event::Model> models(3);
+  for (int i = 0; i < 3; ++i) models[i].metrics = {{"test_accuracy", 1.0 + i}};
+  EXPECT_EQ(with_deviation(models, "test_accuracy"), "test_accuracy 2 ± 1");
+}
+
 }  // namespace
 }  // namespace detol

@@ -213,6 +213,17 @@ TEST(ReportCredit, CountsProposalsAndImprovementsInTheOrderOfTheEnds) {
   EXPECT_EQ(rows[1]["improvements"], 1);
 }
 
+TEST(ReportCredit, HasTheMeanOfTheTrialsThatHaveAValue) {
+  WrittenStudy study;
+  study.add({.curve = {3}, .until_s = 1});
+  study.add({.until_s = 2, .state = TrialState::kFail});
+  study.add({.curve = {1}, .until_s = 3});
+  const Json row = study.model()["credit"]["rows"][0];
+  EXPECT_EQ(row["proposals"], 3);
+  EXPECT_EQ(row["scored"], 2);
+  EXPECT_EQ(row["mean"], 2.0);
+}
+
 TEST(ReportCurves, ShowTheEpochsAtWhichThePrunerEndedTrials) {
   WrittenStudy study;
   const EndReason pruner(EndCause::kPruner, "none");  // what a study of a function has

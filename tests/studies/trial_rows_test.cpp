@@ -113,6 +113,20 @@ TEST_F(TrialRows, OfEqualValuesThatOfACompleteTrialIsTheBetter) {
   EXPECT_EQ(ids({.sort = "value", .only_scored = true}), (Ids{4, 1, 2, 0}));
 }
 
+TEST_F(TrialRows, TheBestKeepsToItsConstraints) {
+  auto ledger = Ledger::open(storage()).value();
+  event::Asked asked;
+  asked.trial = 4;
+  asked.params = params_of(4);
+  event::Reported reported;
+  reported.trial = 4;
+  reported.epoch = 1;
+  reported.metrics = {{"val_accuracy", 0.99}, {std::string(kViolationMetric), 0.5}};
+  ASSERT_TRUE(ledger->append(1, std::vector<Event>{asked, event::Started{4, 1, "w"}, reported}));
+  EXPECT_EQ(ids({.sort = "value", .top = 1}), Ids{4});
+  EXPECT_EQ(ids({.sort = "value", .top = 1, .only_feasible = true}), Ids{1});
+}
+
 TEST_F(TrialRows, AreFinishedWhetherCompleteOrPruned) {
   const auto rows = finished_rows(open_study(storage(), "s").value()).value();
   EXPECT_EQ(rows.rows.size(), 3u);
