@@ -73,6 +73,17 @@ TEST_F(AskLines, AnAskGivesAllThatAnEvaluationNeeds) {
   EXPECT_TRUE(trial.at("params").at("x").is_number_float());
 }
 
+TEST_F(AskLines, ValuesOfAListAreInTheOrderOfTheObjectives) {
+  std::string space(kSpace);
+  space.replace(space.find("study: s"), 8, "study: t");
+  const std::string_view one = "{metric: loss, direction: minimize}";
+  space.insert(space.find(one) + one.size(), ", {metric: size, direction: minimize}");
+  open({}, "", space);
+  ask(R"({"ask": 1})");
+  ask(R"({"tell": 0, "values": [0.5, 7]})");
+  EXPECT_EQ(ask(R"({"best": true})").at("best").at("values"), (json{{"loss", 0.5}, {"size", 7}}));
+}
+
 TEST_F(AskLines, ATrialOfANetworkHasItsLayersAndItsCosts) {
   std::string space(kSpace);
   const std::string_view external = "external: {}",

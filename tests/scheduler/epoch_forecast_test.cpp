@@ -37,6 +37,13 @@ TEST(EpochForecast, OneVerySlowTrialDoesNotMoveIt) {
   EXPECT_DOUBLE_EQ(*forecast.device_s(50, 1e9), 10);
 }
 
+TEST(EpochForecast, OneVeryFastTrialDoesNotMoveIt) {
+  EpochForecast forecast;
+  for (TrialId trial = 0; trial < 4; ++trial) forecast.learn(trial, 1e9, 10);
+  forecast.learn(4, 1e9, 1e-6);
+  EXPECT_DOUBLE_EQ(*forecast.device_s(50, 1e9), 10);
+}
+
 TEST(EpochForecast, OfUnknownWorkIsTheSecondsOfOthers) {
   EpochForecast forecast;
   for (TrialId trial = 0; trial < 3; ++trial) forecast.learn(trial, 0, 3);
