@@ -129,13 +129,14 @@ Result<std::int64_t> known_teacher(const OpenStudy& study, const Arguments& argu
   DETOL_ASSIGN(const EnsembleRequest request, request_from(arguments));
   if (arguments.has("model")) {
     DETOL_ASSIGN(const event::Model model, model_called(study, arguments.text("model")));
-    if (model.kind == kEnsembled && model.trained_on == kOnTraining) return model.model;
-    const char* why = model.kind == kEnsembled ? "has seen the validation data" : "is no ensemble";
+    if (model.kind == ModelKind::kEnsembled && model.trained_on == kOnTraining) return model.model;
+    const char* why =
+        model.kind == ModelKind::kEnsembled ? "has seen the validation data" : "is no ensemble";
     return fail(ErrorCode::kUsage, fmt::format("model {} {}", model.model, why));
   }
   DETOL_ASSIGN(const auto models, models_of(study));
   for (const event::Model& student : models) {
-    if (student.kind != kDistilled || student.state != kTraining) continue;
+    if (student.kind != ModelKind::kDistilled || student.state != ModelState::kTraining) continue;
     DETOL_ASSIGN(const event::Model teacher, model_called(study, std::to_string(student.parent)));
     if (is_of_request(teacher, request)) return teacher.model;
   }
@@ -144,7 +145,7 @@ Result<std::int64_t> known_teacher(const OpenStudy& study, const Arguments& argu
 
 Result<event::Model> newest_ensemble(const OpenStudy& study) {
   DETOL_ASSIGN(auto models, models_of(study));
-  std::erase_if(models, [](const event::Model& one) { return one.kind != kEnsembled; });
+  std::erase_if(models, [](const event::Model& one) { return one.kind != ModelKind::kEnsembled; });
   if (models.empty()) return fail(ErrorCode::kInternal, "the ensemble that was made is not there");
   return models.back();
 }
@@ -166,7 +167,7 @@ Result<int> distill(const Arguments& arguments, std::int64_t teacher) {
                   .candidate = {},
                   .from = {},
                   .run = std::move(run),
-                  .kind = kDistilled,
+                  .kind = ModelKind::kDistilled,
                   .parent = ensemble.model};
   DETOL_ASSIGN(work.count, number_at_most(arguments, "seeds", 1, kMostSeeds));
   DETOL_ASSIGN(const double weight, teacher_weight(arguments));

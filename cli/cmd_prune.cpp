@@ -44,7 +44,7 @@ Result<int> run_prune(const Arguments& arguments) {
                   .from = {},
                   .run = std::move(run),
                   .trained_on = parent.trained_on,
-                  .kind = kPruned,
+                  .kind = ModelKind::kPruned,
                   .settings = settings_of(terms),
                   .parent = parent.model};
   DETOL_ASSIGN(work.candidate.recipe.epochs, epochs_from(arguments, work.shared.config));

@@ -45,8 +45,8 @@ Result<int> run_quantize(const Arguments& arguments) {
   const std::string backend = inference_backend(storage, study.record.name);
   DETOL_ASSIGN(StoredNetwork made, quantized_network(parent, data, images, backend));
   const Candidate& candidate = made.candidate;
-  DETOL_ASSIGN(event::Model model,
-               untrained_model(study, parent.network.trial, kQuantized, candidate, record));
+  DETOL_ASSIGN(event::Model model, untrained_model(study, parent.network.trial,
+                                                   ModelKind::kQuantized, candidate, record));
   model.epochs = parent.network.checkpoint.epoch;
   model.trained_on = parent.trained_on;
   model.began_from = kFromCheckpoint;

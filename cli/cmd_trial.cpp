@@ -152,7 +152,8 @@ EventLine describe(const event::Told& e) {
                               to_text(e.reason))};
 }
 EventLine describe(const event::Model& e) {
-  return {"model", fmt::format("{} {} {}: {}", e.kind, e.model, e.state, text_of(e.metrics))};
+  return {"model", fmt::format("{} {} {}: {}", to_text(e.kind), e.model, to_text(e.state),
+                               text_of(e.metrics))};
 }
 EventLine describe(const event::Requeued& e) {
   switch (e.reason.cause) {

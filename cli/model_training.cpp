@@ -25,10 +25,10 @@ Rows rows_of(const std::vector<event::Model>& models) {
                         "trained_on", "began_from", "values", "test", "test_interval"},
             .rows = {}};
   for (const event::Model& model : models) {
-    rows.rows.push_back({model.model, static_cast<std::int64_t>(model.trial), model.state,
-                         model.failure, model.reason, model.seed, model.epochs, model.trained_on,
-                         model.began_from, values_json(model), test_json(model),
-                         interval_json(model)});
+    rows.rows.push_back({model.model, static_cast<std::int64_t>(model.trial),
+                         std::string(to_text(model.state)), model.failure, model.reason, model.seed,
+                         model.epochs, model.trained_on, model.began_from, values_json(model),
+                         test_json(model), interval_json(model)});
   }
   return rows;
 }
@@ -46,8 +46,9 @@ Rows shown(const std::vector<event::Model>& models, const Globals& globals) {
 
 void say_spread(const OpenStudy& study, const std::vector<event::Model>& models) {
   std::vector<event::Model> tested;
-  std::ranges::copy_if(models, std::back_inserter(tested),
-                       [](const event::Model& model) { return model.state == kComplete; });
+  std::ranges::copy_if(models, std::back_inserter(tested), [](const event::Model& model) {
+    return model.state == ModelState::kComplete;
+  });
   if (tested.size() == 1) {
     log_info("model {} of trial {}: {}", tested[0].model, tested[0].trial,
              with_interval(tested[0], said_metric(study, tested[0])));
@@ -62,10 +63,10 @@ void say_spread(const OpenStudy& study, const std::vector<event::Model>& models)
 
 // Returns an error unless the model is one network whose weights may change.
 Result<void> check_has_floats(const event::Model& model) {
-  if (model.kind == kEnsembled)
+  if (model.kind == ModelKind::kEnsembled)
     return fail(ErrorCode::kUsage,
                 fmt::format("model {} is an ensemble; take one of its trials", model.model));
-  if (model.kind == kQuantized)
+  if (model.kind == ModelKind::kQuantized)
     return fail(ErrorCode::kUsage,
                 fmt::format("model {} is in eight bits; take what it was made of", model.model));
   return {};
@@ -134,8 +135,8 @@ Result<ParentModel> parent_from(const Arguments& arguments, const OpenStudy& stu
     DETOL_TRY(check_has_floats(model));
     DETOL_ASSIGN(TrainedNetwork network, network_of(study, shared, storage, model));
     if (model.trained_on == kOnValidationToo) train_on_validation(shared.data->info);
-    return ParentModel{std::move(network), model.kind == kTestedTrial ? 0 : model.model, model,
-                       model.trained_on};
+    return ParentModel{std::move(network), model.kind == ModelKind::kTestedTrial ? 0 : model.model,
+                       model, model.trained_on};
   }
   DETOL_ASSIGN(const TrialSummary trial, trial_called(study, arguments.text("trial", "best")));
   DETOL_ASSIGN(TrainedNetwork network, trained_network(study, shared, storage, trial));
@@ -146,7 +147,7 @@ Result<ParentModel> parent_from(const Arguments& arguments, const OpenStudy& stu
 }
 
 void say_parent(const OpenStudy& study, const ParentModel& parent) {
-  if (parent.tested.state != kComplete) return;
+  if (parent.tested.state != ModelState::kComplete) return;
   log_info("before: {}", with_interval(parent.tested, said_metric(study, parent.tested)));
 }
 
@@ -165,7 +166,7 @@ Result<int> train_and_show(const Retraining& work, ModelRecord& record,
     return kExitResumable;
   }
   DETOL_TRY(show_models(work.study, models, globals));
-  const auto failed = std::ranges::count(models, kFailed, &event::Model::state);
+  const auto failed = std::ranges::count(models, ModelState::kFailed, &event::Model::state);
   if (std::cmp_less(failed, models.size())) return kExitDone;
   return fail(ErrorCode::kFailures,
               fmt::format("no model of trial {} could be trained (see above); "

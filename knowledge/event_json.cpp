@@ -241,6 +241,8 @@ class JsonReader {
   }
   void operator()(const char* key, StudyPhase& out) { take_word(key, study_phase_from, out); }
   void operator()(const char* key, TrialState& out) { take_word(key, trial_state_from, out); }
+  void operator()(const char* key, ModelKind& out) { take_word(key, model_kind_from, out); }
+  void operator()(const char* key, ModelState& out) { take_word(key, model_state_from, out); }
   void operator()(const char* key, Cause& out) { take_word(key, cause_from, out); }
   void operator()(const char* key, RequeueReason& out) {
     std::string text;

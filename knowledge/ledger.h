@@ -178,14 +178,14 @@ struct Interval {
 // its test metrics were measured, and of models that were derived from a trial. No searcher is told
 // of them. The last one of a number holds.
 struct Model {
-  std::int64_t model = 0;       // from 1, in each study
-  TrialId trial = 0;            // its parent; of kind "trial", itself
-  std::string kind = {};        // "trial", "retrained", "pruned", ...
-  std::string state = {};       // "TRAINING", "COMPLETE", "FAIL"
+  std::int64_t model = 0;  // from 1, in each study
+  TrialId trial = 0;       // its parent; of a tested trial, itself
+  ModelKind kind = ModelKind::kTestedTrial;
+  ModelState state = ModelState::kTraining;
   std::string failure = {};     // FAIL: a cause
   std::string reason = {};      // FAIL: why, in one line
   std::int64_t seed = 0;        // its 64 bits
-  double epochs = 0;            // of its training, whole; of kind "trial", of the weights
+  double epochs = 0;            // of its training, whole; of a tested trial, of the weights
   std::string trained_on = {};  // "train", "train+validation"
   std::string began_from = {};  // "scratch", "checkpoint"
   std::int64_t first = 0;       // the first model of those that one command made

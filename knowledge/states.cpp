@@ -11,6 +11,10 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kStudyPhases = {"RUNNING", "DONE", "STOPPED"};
 
+constexpr std::array<std::string_view, 7> kModelKinds = {
+    "trial", "retrained", "pruned", "quantised", "ensembled", "distilled", "cross_validated"};
+constexpr std::array<std::string_view, 3> kModelStates = {"TRAINING", "COMPLETE", "FAIL"};
+
 // Returns the member of an enumeration by its word; `words` are in its order.
 template <typename Enum>
 std::optional<Enum> member_of(std::span<const std::string_view> words, std::string_view text) {
@@ -86,6 +90,22 @@ std::string_view to_text(TrialState state) {
 
 std::optional<TrialState> trial_state_from(std::string_view text) {
   return member_of<TrialState>(kTrialStates, text);
+}
+
+std::string_view to_text(ModelKind kind) {
+  return kModelKinds[static_cast<std::size_t>(kind)];
+}
+
+std::optional<ModelKind> model_kind_from(std::string_view text) {
+  return member_of<ModelKind>(kModelKinds, text);
+}
+
+std::string_view to_text(ModelState state) {
+  return kModelStates[static_cast<std::size_t>(state)];
+}
+
+std::optional<ModelState> model_state_from(std::string_view text) {
+  return member_of<ModelState>(kModelStates, text);
 }
 
 std::string to_text(const EndReason& reason) {

@@ -28,6 +28,25 @@ inline constexpr std::array<std::string_view, 5> kTrialStates = {"WAITING", "RUN
 std::string_view to_text(TrialState state);
 std::optional<TrialState> trial_state_from(std::string_view text);
 
+// ModelKind: how a model was made (event::Model).
+enum class ModelKind {
+  kTestedTrial,  // it is a trial, whose test score is known
+  kRetrained,
+  kPruned,
+  kQuantized,
+  kEnsembled,
+  kDistilled,
+  kCrossValidated,  // the scores of a trial over folds; it has no network of its own
+};
+
+std::string_view to_text(ModelKind kind);  // trial, retrained, pruned, quantised, ensembled, ...
+std::optional<ModelKind> model_kind_from(std::string_view text);
+
+enum class ModelState { kTraining, kComplete, kFailed };
+
+std::string_view to_text(ModelState state);  // TRAINING, COMPLETE, FAIL
+std::optional<ModelState> model_state_from(std::string_view text);
+
 // EndCause: what ended a trial.
 enum class EndCause {
   kFullLength,  // it was trained to its last epoch

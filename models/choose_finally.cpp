@@ -178,8 +178,8 @@ std::vector<event::Model> models_with(const OpenStudy& study, const StudyConfig&
     const std::int64_t number = first + static_cast<std::int64_t>(models.size());
     event::Model model{.model = number,
                        .trial = one.trial,
-                       .kind = kCrossValidated,
-                       .state = kComplete,
+                       .kind = ModelKind::kCrossValidated,
+                       .state = ModelState::kComplete,
                        .seed = std::bit_cast<std::int64_t>(trial_seed(config.seed, one.trial)),
                        .epochs = one.epochs,
                        .trained_on = fmt::format("{} of {} folds", plan.rounds, kFolds),

@@ -43,8 +43,8 @@ Result<void> add_retrained(const OpenStudy& study, const StudyData& shared, cons
                            const char* trained_on, std::vector<Trained>& library) {
   DETOL_ASSIGN(const auto models, models_of(study));
   for (const event::Model& model : models) {
-    const bool may_vote =
-        model.kind == kRetrained && model.state == kComplete && model.trained_on == trained_on;
+    const bool may_vote = model.kind == ModelKind::kRetrained &&
+                          model.state == ModelState::kComplete && model.trained_on == trained_on;
     if (!may_vote) continue;
     auto network = network_of(study, shared, storage, model);
     if (network) library.push_back({*std::move(network), model.model});
@@ -157,7 +157,7 @@ Result<std::vector<EnsembleMember>> members_of(const event::Model& model) {
 
 bool is_of_request(const event::Model& ensemble, const EnsembleRequest& request) {
   const auto settings = json_or_discarded<ordered_json>(ensemble.settings);
-  return ensemble.kind == kEnsembled && settings.is_object() &&
+  return ensemble.kind == ModelKind::kEnsembled && settings.is_object() &&
          (ensemble.trained_on == kOnValidationToo) == request.is_of_all_data &&
          settings.value("size", ordered_json()) == request.size &&
          settings.value("candidates", ordered_json()) == request.candidates;
@@ -220,9 +220,9 @@ Result<event::Model> make_ensemble(const OpenStudy& study, const StudyData& shar
   DETOL_ASSIGN(const TrainedNetwork joined, joined_network(members, candidates));
   const Candidate& candidate = joined.candidate;
   DETOL_ASSIGN(event::Model model,
-               untrained_model(study, joined.trial, kEnsembled, candidate, record));
+               untrained_model(study, joined.trial, ModelKind::kEnsembled, candidate, record));
   model.trained_on = request.is_of_all_data ? kOnValidationToo : kOnTraining;
-  model.began_from = "members";
+  model.began_from = kFromMembers;
   model.settings = settings_of(request, members);
   const Dataset& data = *shared.data;
   DETOL_TRY(measure_model(

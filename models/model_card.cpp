@@ -89,7 +89,7 @@ const event::Model* record_of(std::span<const event::Model> models, const Model&
   const std::string& trial = model.properties.at("trial");
   const auto found = std::ranges::find_if(models, [&](const event::Model& one) {
     if (number != model.properties.end()) return std::to_string(one.model) == number->second;
-    return std::to_string(one.trial) == trial && one.kind == kTestedTrial;
+    return std::to_string(one.trial) == trial && one.kind == ModelKind::kTestedTrial;
   });
   return found != models.end() && found->state == kComplete ? &*found : nullptr;
 }
@@ -108,10 +108,11 @@ std::string test_rows(const event::Model& tested) {
 std::string spread_of(std::span<const event::Model> models, const event::Model& one) {
   std::vector<event::Model> siblings;
   for (const event::Model& other : models) {
-    if (other.kind == kRetrained && other.first == one.first && other.state == kComplete)
+    if (other.kind == ModelKind::kRetrained && other.first == one.first &&
+        other.state == ModelState::kComplete)
       siblings.push_back(other);
   }
-  if (one.kind != kRetrained || siblings.size() < 2) return "";
+  if (one.kind != ModelKind::kRetrained || siblings.size() < 2) return "";
   std::string metrics;
   for (const event::Interval& interval : one.intervals)
     metrics += (metrics.empty() ? "" : ", ") + with_deviation(siblings, interval.metric);
@@ -121,8 +122,8 @@ std::string spread_of(std::span<const event::Model> models, const event::Model& 
 
 // Returns where a model comes from that is not a trial's own; else nothing.
 std::string origin_of(const event::Model& model) {
-  if (model.kind == kTestedTrial) return "";
-  if (model.kind == kRetrained)
+  if (model.kind == ModelKind::kTestedTrial) return "";
+  if (model.kind == ModelKind::kRetrained)
     return fmt::format("\nRetrained: model {}, on {}, from {}.\n", model.model, model.trained_on,
                        model.began_from);
   std::string kind = model.kind;
@@ -143,7 +144,7 @@ Result<std::string> metrics_section(const OpenStudy& study, const Model& model) 
     return text + fmt::format("\nIts test metrics are not known: `detol test {} --trial {}`.\n",
                               study.record.name, model.properties.at("trial"));
   text += test_rows(*known) + spread_of(models, *known);
-  if (known->kind == kEnsembled) {
+  if (known->kind == ModelKind::kEnsembled) {
     DETOL_ASSIGN(const std::string members, members_text(*known));
     text += fmt::format("\nAn ensemble, model {}: trials and their weights: {}.\n", known->model,
                         members);

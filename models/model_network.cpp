@@ -78,13 +78,13 @@ Result<TrainedNetwork> derived_network(const OpenStudy& study, const StudyData& 
 }  // namespace
 
 Result<void> check_is_complete(const OpenStudy& study, const event::Model& model) {
-  if (model.kind == kCrossValidated)
+  if (model.kind == ModelKind::kCrossValidated)
     return fail(ErrorCode::kEmpty,
                 fmt::format("model {} is what trial {} scored by cross-validation; it has no "
                             "network of its own",
                             model.model, model.trial));
-  if (model.state == kComplete) return {};
-  const std::string why = model.state == kFailed
+  if (model.state == ModelState::kComplete) return {};
+  const std::string why = model.state == ModelState::kFailed
                               ? fmt::format("failed: {}: {}", model.failure, model.reason)
                               : "is not trained yet; run its detol retrain again";
   return fail(ErrorCode::kEmpty,
@@ -103,12 +103,12 @@ Result<StoredNetwork> stored_network(const Candidate& parent, const Network& net
 Result<TrainedNetwork> network_of(const OpenStudy& study, const StudyData& shared,
                                   const fs::path& storage, const event::Model& model) {
   DETOL_TRY(check_is_complete(study, model));
-  if (model.kind == kEnsembled) {
+  if (model.kind == ModelKind::kEnsembled) {
     DETOL_ASSIGN(TrainedNetwork network, ensemble_without_weights(study, shared, model));
     DETOL_ASSIGN(network.checkpoint, tested_checkpoint(study, storage, model, network.candidate));
     return network;
   }
-  if (model.kind != kTestedTrial) return derived_network(study, shared, storage, model);
+  if (model.kind != ModelKind::kTestedTrial) return derived_network(study, shared, storage, model);
   DETOL_ASSIGN(const TrialSummary trial, trial_numbered(study, model.trial));
   DETOL_ASSIGN(TrainedNetwork network, trained_network(study, shared, storage, trial));
   if (network.best_epoch == model.epochs) return network;

@@ -34,7 +34,7 @@ std::uint64_t model_seed(std::uint64_t study_seed, std::int64_t model) {
 }
 
 const char* began_from(const Retraining& work) {
-  const bool is_new = work.kind == kRetrained || work.kind == kDistilled;
+  const bool is_new = work.kind == ModelKind::kRetrained || work.kind == ModelKind::kDistilled;
   return work.from || !is_new ? kFromCheckpoint : kFromScratch;
 }
 
@@ -57,7 +57,8 @@ std::vector<event::Model> unfinished(const Retraining& work,
     if (is_asked_for(work, model)) commands[model.first].push_back(model);
   }
   for (auto& [first, own] : commands) {
-    const bool is_done = std::ranges::find(own, kTraining, &event::Model::state) == own.end();
+    const bool is_done =
+        std::ranges::find(own, ModelState::kTraining, &event::Model::state) == own.end();
     if (!is_done && std::cmp_equal(own.size(), work.count)) return std::move(own);
   }
   return {};
@@ -68,7 +69,7 @@ event::Model new_model(const Retraining& work, std::int64_t number, std::int64_t
   return {.model = number,
           .trial = work.trial,
           .kind = work.kind,
-          .state = kTraining,
+          .state = ModelState::kTraining,
           .seed = std::bit_cast<std::int64_t>(seed),
           .epochs = epochs_of(work),
           .trained_on = work.trained_on,
@@ -164,7 +165,7 @@ Result<void> test_model(const Retraining& work, const std::string& backend, even
   for (const auto& [name, value] : best_report(*checkpoint)->metrics)
     model.metrics.emplace_back(name, value);
   add_metrics(metrics, model);
-  model.state = kComplete;
+  model.state = ModelState::kComplete;
   model.at_s = system_clock().wall_s();
   remove_checkpoints(folder, model.epochs);
   return {};
@@ -173,7 +174,7 @@ Result<void> test_model(const Retraining& work, const std::string& backend, even
 // Its checkpoints are of no use.
 void note_failure(const Retraining& work, const Evaluation& ended, event::Model& model) {
   log_warning("model {} failed: {}: {}", model.model, to_text(ended.cause), ended.reason);
-  model.state = kFailed;
+  model.state = ModelState::kFailed;
   model.failure = to_text(ended.cause);
   model.reason = ended.reason;
   model.at_s = system_clock().wall_s();
@@ -228,7 +229,7 @@ Result<bool> train_models(const Retraining& work, ModelRecord& record,
   DETOL_TRY(record.save(models));
   std::vector<event::Model*> open;
   for (event::Model& model : models) {
-    if (model.state == kTraining) open.push_back(&model);
+    if (model.state == ModelState::kTraining) open.push_back(&model);
   }
   DETOL_ASSIGN(const std::vector<Evaluation> ends, train(work, open));
   if (std::ranges::find(ends, Evaluation::End::kSuspended, &Evaluation::end) != ends.end())

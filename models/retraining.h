@@ -17,11 +17,6 @@
 
 namespace detol::inline models {
 
-inline constexpr const char* kOnTraining = "train";  // Model::trained_on
-inline constexpr const char* kOnValidationToo = "train+validation";
-inline constexpr const char* kFromScratch = "scratch";  // Model::began_from
-inline constexpr const char* kFromCheckpoint = "checkpoint";
-
 struct Retraining {
   const OpenStudy& study;
   StudyData shared;                     // with the data, whose split says what is trained
@@ -33,7 +28,7 @@ struct Retraining {
   std::int64_t count = 1;               // models, each with a seed
   RunOptions run;                       // storage, backend, devices, workers: models at a time
   std::string trained_on = kOnTraining;
-  std::string kind = kRetrained;
+  ModelKind kind = ModelKind::kRetrained;
   std::string settings = {};  // event::Model::settings
   std::int64_t parent = 0;    // event::Model::parent
 };

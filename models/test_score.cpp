@@ -132,12 +132,12 @@ Result<event::Model> TestBench::measure(const TrainedNetwork& network) {
   if (!metrics) return tl::unexpected(metrics.error());
   const std::uint64_t seed = trial_seed(data_->config.seed, network.trial);
   event::Model model{.trial = network.trial,
-                     .kind = kTestedTrial,
-                     .state = kComplete,
+                     .kind = ModelKind::kTestedTrial,
+                     .state = ModelState::kComplete,
                      .seed = std::bit_cast<std::int64_t>(seed),
                      .epochs = network.best_epoch,
-                     .trained_on = "train",
-                     .began_from = "scratch",
+                     .trained_on = kOnTraining,
+                     .began_from = kFromScratch,
                      .network_params = candidate.cost.params,
                      .flops = candidate.cost.flops,
                      .dataset = to_hex(study_.record.data_fingerprint),

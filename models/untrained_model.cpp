@@ -14,14 +14,14 @@
 
 namespace detol::inline models {
 
-Result<event::Model> untrained_model(const OpenStudy& study, TrialId trial, const char* kind,
+Result<event::Model> untrained_model(const OpenStudy& study, TrialId trial, ModelKind kind,
                                      const Candidate& candidate, ModelRecord& record) {
   DETOL_ASSIGN(const auto known, record.models());
   const std::int64_t number = next_number(known);
   return event::Model{.model = number,
                       .trial = trial,
                       .kind = kind,
-                      .state = kComplete,
+                      .state = ModelState::kComplete,
                       .first = number,
                       .network_params = candidate.cost.params,
                       .flops = candidate.cost.flops,

@@ -13,7 +13,7 @@ namespace detol::inline models {
 
 // Returns the row of a model that is not measured yet, of the candidate's network, numbered after
 // all others. Errors (kStorage).
-Result<event::Model> untrained_model(const OpenStudy& study, TrialId trial, const char* kind,
+Result<event::Model> untrained_model(const OpenStudy& study, TrialId trial, ModelKind kind,
                                      const Candidate& candidate, ModelRecord& record);
 
 // Returns a model's outputs for a range of the data.

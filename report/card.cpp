@@ -181,12 +181,13 @@ Json tests(const ReportSource& source) {
   for (const event::Model& model : source.models) {
     for (const auto& [metric, value] : model.metrics) {
       if (!metric.starts_with("test_")) continue;
-      rows.push_back({{"model", model.kind == "trial" ? "" : fmt::format("{}", model.model)},
-                      {"trial", model.trial},
-                      {"kind", model.kind},
-                      {"metric", metric},
-                      {"value", number_or_null(value)},
-                      {"interval", interval_in(model, metric)}});
+      rows.push_back(
+          {{"model", model.kind == ModelKind::kTestedTrial ? "" : fmt::format("{}", model.model)},
+           {"trial", model.trial},
+           {"kind", to_text(model.kind)},
+           {"metric", metric},
+           {"value", number_or_null(value)},
+           {"interval", interval_in(model, metric)}});
     }
   }
   return rows;
@@ -238,7 +239,7 @@ Json spreads(const ReportSource& source, const Trials& trials) {
   }
   std::map<std::pair<std::int64_t, std::string>, std::vector<double>> retrained;
   for (const event::Model& model : source.models) {
-    if (model.kind != "retrained" || model.state != "COMPLETE") continue;
+    if (model.kind != ModelKind::kRetrained || model.state != ModelState::kComplete) continue;
     for (const auto& [metric, value] : model.metrics)
       if (std::isfinite(value)) retrained[{model.first, metric}].push_back(value);
   }

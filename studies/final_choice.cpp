@@ -10,11 +10,11 @@ namespace {
 std::vector<const event::Model*> last_choice(std::span<const event::Model> models) {
   std::int64_t last = 0;
   for (const event::Model& model : models) {
-    if (model.kind == kCrossValidated) last = std::max(last, model.first);
+    if (model.kind == ModelKind::kCrossValidated) last = std::max(last, model.first);
   }
   std::vector<const event::Model*> chosen;
   for (const event::Model& model : models) {
-    if (model.kind == kCrossValidated && model.first == last) chosen.push_back(&model);
+    if (model.kind == ModelKind::kCrossValidated && model.first == last) chosen.push_back(&model);
   }
   return chosen;
 }

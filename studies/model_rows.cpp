@@ -43,11 +43,18 @@ OrderedJson json_number_of(double value) {
   return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
 }
 
+// Returns whether a path leads below the folder that it is appended to.
+bool leads_inside(const std::filesystem::path& path) {
+  return path.is_relative() && std::ranges::find(path, "..") == path.end();
+}
+
 Result<event::Model> model_in(const Rows& rows, std::size_t row) {
+  const auto kind = model_kind_from(cell_as<std::string>(rows, row, "kind"));
+  const auto state = model_state_from(cell_as<std::string>(rows, row, "state"));
   event::Model model{.model = cell_as<std::int64_t>(rows, row, "model"),
                      .trial = static_cast<TrialId>(cell_as<std::int64_t>(rows, row, "trial")),
-                     .kind = cell_as<std::string>(rows, row, "kind"),
-                     .state = cell_as<std::string>(rows, row, "state"),
+                     .kind = kind.value_or(ModelKind::kTestedTrial),
+                     .state = state.value_or(ModelState::kFailed),
                      .failure = cell_as<std::string>(rows, row, "failure"),
                      .reason = cell_as<std::string>(rows, row, "reason"),
                      .seed = cell_as<std::int64_t>(rows, row, "seed"),
@@ -67,7 +74,8 @@ Result<event::Model> model_in(const Rows& rows, std::size_t row) {
       json_or_discarded<OrderedJson>(cell_as<std::string>(rows, row, "values_json"));
   const auto intervals =
       json_or_discarded<OrderedJson>(cell_as<std::string>(rows, row, "intervals_json"));
-  if (!metrics.is_object() || !intervals.is_object())
+  const bool is_whole = kind && state && metrics.is_object() && intervals.is_object();
+  if (!is_whole || !leads_inside(model.folder))
     return fail(ErrorCode::kStorage, fmt::format("model {} is damaged", model.model));
   for (const auto& [name, value] : metrics.items())
     model.metrics.emplace_back(name, number_from_json(value));
@@ -125,7 +133,8 @@ Result<event::Model> model_called(const OpenStudy& study, const std::string& num
 
 const event::Model* tested(std::span<const event::Model> models, TrialId trial, double best_epoch) {
   const auto found = std::ranges::find_if(models, [&](const event::Model& model) {
-    return model.kind == kTestedTrial && model.trial == trial && model.epochs == best_epoch;
+    return model.kind == ModelKind::kTestedTrial && model.trial == trial &&
+           model.epochs == best_epoch;
   });
   return found != models.end() ? &*found : nullptr;
 }

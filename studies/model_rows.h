@@ -8,20 +8,15 @@
 #include <vector>
 
 #include "knowledge/ledger.h"
+#include "studies/open_study.h"
 
 namespace detol::inline studies {
 
-inline constexpr const char* kTestedTrial = "trial";  // kinds of models
-inline constexpr const char* kRetrained = "retrained";
-inline constexpr const char* kPruned = "pruned";
-inline constexpr const char* kQuantized = "quantised";
-inline constexpr const char* kEnsembled = "ensembled";
-inline constexpr const char* kDistilled = "distilled";
-inline constexpr const char* kCrossValidated = "cross_validated";
-
-inline constexpr const char* kTraining = "TRAINING";  // states of models
-inline constexpr const char* kComplete = "COMPLETE";
-inline constexpr const char* kFailed = "FAIL";
+inline constexpr const char* kOnTraining = "train";  // event::Model::trained_on
+inline constexpr const char* kOnValidationToo = "train+validation";
+inline constexpr const char* kFromScratch = "scratch";  // event::Model::began_from
+inline constexpr const char* kFromCheckpoint = "checkpoint";
+inline constexpr const char* kFromMembers = "members";
 
 // Returns the models in the order of their numbers; none where an older detol wrote the database
 // last. Errors (kStorage).

@@ -34,7 +34,7 @@ Result<bool> is_best_by_posterior(const OpenStudy& study) {
   DETOL_ASSIGN(const StudyConfig config, load_study_config(study.record.config, study.record.name));
   if (config.repeats == 0) return false;
   DETOL_ASSIGN(const auto models, models_of(study));
-  return std::ranges::find(models, kCrossValidated, &event::Model::kind) == models.end();
+  return std::ranges::find(models, ModelKind::kCrossValidated, &event::Model::kind) == models.end();
 }
 
 Result<std::optional<std::vector<RecommendedTrial>>> recommended_trials(const OpenStudy& study) {

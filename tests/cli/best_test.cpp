@@ -85,8 +85,8 @@ TEST_F(BestCommand, AFinalChoiceCountsAlsoInAStudyThatMeasuresAgain) {
   write_study(60, {}, "search: {repeats: 1}\n");
   const std::vector<Event> choice = {event::Model{.model = 1,
                                                   .trial = kLucky,
-                                                  .kind = "cross_validated",
-                                                  .state = "COMPLETE",
+                                                  .kind = ModelKind::kCrossValidated,
+                                                  .state = ModelState::kComplete,
                                                   .first = 1,
                                                   .metrics = {{"value", -12}}}};
   auto ledger = Ledger::open(storage()).value();

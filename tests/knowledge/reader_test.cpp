@@ -151,13 +151,13 @@ TEST(Reader, HasTheDocumentedColumns) {
 
 TEST(Reader, AModelIsWhatItsLastEventSays) {
   OneStudy one;
-  event::Model model{.model = 1, .trial = 0, .kind = "retrained", .state = "TRAINING"};
+  event::Model model{.model = 1, .trial = 0, .kind = ModelKind::kRetrained};
   event::Model other = model;
   other.model = 2;
-  other.state = "FAIL";
+  other.state = ModelState::kFailed;
   other.reason = "the loss is nan";
   one.append({asked(0), model});
-  model.state = "COMPLETE";
+  model.state = ModelState::kComplete;
   model.metrics = {{"test_accuracy", 0.75}};
   model.intervals = {{"test_accuracy", 0.7, 0.8}};
   other.parent = 1;

@@ -70,8 +70,8 @@ struct Describe {
     for (const auto& [name, low, high] : e.intervals)
       metrics += fmt::format(" {}=[{}, {}]", name, low, high);
     return fmt::format("model {} of {} {} {} '{}' '{}' {} {} {} {} {} {} {}{} {} {} at {}", e.model,
-                       e.trial, e.kind, e.state, e.failure, e.reason, e.seed, e.epochs,
-                       e.trained_on, e.began_from, e.first, e.network_params.value_or(-1),
+                       e.trial, to_text(e.kind), to_text(e.state), e.failure, e.reason, e.seed,
+                       e.epochs, e.trained_on, e.began_from, e.first, e.network_params.value_or(-1),
                        e.flops.value_or(-1), metrics, e.dataset, e.folder, e.at_s);
   }
   std::string operator()(const event::Accounted& e) const {

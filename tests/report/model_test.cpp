@@ -282,8 +282,8 @@ TEST(ReportCard, ShowsTestMetricsWithTheirInterval) {
   ReportSource source = study.source();
   event::Model tested;
   tested.model = 1;
-  tested.kind = "trial";
-  tested.state = "COMPLETE";
+  tested.kind = ModelKind::kTestedTrial;
+  tested.state = ModelState::kComplete;
   tested.metrics = {{"val_accuracy", 0.9}, {"test_accuracy", 0.8}};
   tested.intervals = {{"test_accuracy", 0.7, 0.85}};
   source.models = {tested};
