@@ -6,6 +6,7 @@
 #include <string>
 
 #include "report/live_trials.h"
+#include "studies/open_study.h"
 
 namespace detol::inline cli {
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "report/source.h"
+#include "studies/open_study.h"
 
 namespace detol::inline cli {
 

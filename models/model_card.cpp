@@ -91,7 +91,7 @@ const event::Model* record_of(std::span<const event::Model> models, const Model&
     if (number != model.properties.end()) return std::to_string(one.model) == number->second;
     return std::to_string(one.trial) == trial && one.kind == ModelKind::kTestedTrial;
   });
-  return found != models.end() && found->state == kComplete ? &*found : nullptr;
+  return found != models.end() && found->state == ModelState::kComplete ? &*found : nullptr;
 }
 
 std::string test_rows(const event::Model& tested) {
@@ -126,7 +126,7 @@ std::string origin_of(const event::Model& model) {
   if (model.kind == ModelKind::kRetrained)
     return fmt::format("\nRetrained: model {}, on {}, from {}.\n", model.model, model.trained_on,
                        model.began_from);
-  std::string kind = model.kind;
+  std::string kind(to_text(model.kind));
   kind[0] = static_cast<char>(std::toupper(kind[0]));
   const std::string parent = model.parent != 0 ? fmt::format("model {}", model.parent)
                                                : fmt::format("trial {}", model.trial);

@@ -1,12 +1,11 @@
 // The choice among the best trials by cross-validation, and what `best` makes of it.
 
-#include "cli/final_choice.h"
-
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmath>
 
+#include "models/choose_finally.h"
 #include "tests/cli/linear_study.h"
 
 namespace detol {
@@ -20,8 +19,8 @@ class FinalChoice : public testing_support::LinearStudy {
     for (const auto& [trial, accuracy] : scores) {
       models.push_back(event::Model{.model = first + static_cast<std::int64_t>(models.size()),
                                     .trial = trial,
-                                    .kind = kCrossValidated,
-                                    .state = "COMPLETE",
+                                    .kind = ModelKind::kCrossValidated,
+                                    .state = ModelState::kComplete,
                                     .first = first,
                                     .metrics = {{"val_accuracy", accuracy}}});
     }

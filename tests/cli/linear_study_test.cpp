@@ -8,7 +8,7 @@
 
 #include <cmath>
 
-#include "cli/ensembles.h"
+#include "models/ensembles.h"
 
 namespace detol {
 namespace {
@@ -55,8 +55,8 @@ TEST_F(RetrainedLine, GoesOnWithTheModelOfAnEqualCommandAlone) {
   write_study({{}});
   const auto stopped = [](std::int64_t number, const char* trained_on) {
     return Event(event::Model{.model = number,
-                              .kind = "retrained",
-                              .state = "TRAINING",
+                              .kind = ModelKind::kRetrained,
+                              .state = ModelState::kTraining,
                               .epochs = 3,
                               .trained_on = trained_on,
                               .began_from = "scratch",
@@ -174,8 +174,9 @@ TEST_F(LinearNetwork, VotesIfItHelpsTheOthers) {
 }
 
 TEST(EnsembleOfARequest, IsOfItsSizeCandidatesAndData) {
-  const event::Model made{
-      .kind = "ensembled", .trained_on = "train", .settings = R"({"size": 8, "candidates": 50})"};
+  const event::Model made{.kind = ModelKind::kEnsembled,
+                          .trained_on = "train",
+                          .settings = R"({"size": 8, "candidates": 50})"};
   EXPECT_TRUE(is_of_request(made, {.size = 8, .candidates = 50}));
   EXPECT_FALSE(is_of_request(made, {.size = 9, .candidates = 50}));
   EXPECT_FALSE(is_of_request(made, {.size = 8, .candidates = 51}));

@@ -3,10 +3,10 @@
 #include <map>
 
 #include "cli/live_study.h"
-#include "cli/study_requests.h"
 #include "encodings/study/study_config.h"
 #include "knowledge/artefacts.h"
 #include "knowledge/requests.h"
+#include "studies/study_requests.h"
 #include "tests/cli/command_on_base.h"
 
 namespace detol {

@@ -128,8 +128,8 @@ TEST_F(TrialRows, TheBestKeepsToItsConstraints) {
 }
 
 TEST_F(TrialRows, AreFinishedWhetherCompleteOrPruned) {
-  const auto rows = finished_rows(open_study(storage(), "s").value()).value();
-  EXPECT_EQ(rows.rows.size(), 3u);
+  const auto trials = finished_trials(open_study(storage(), "s").value()).value();
+  EXPECT_EQ(trials.size(), 3u);
 }
 
 TEST_F(TrialRows, AreOfTheNewestStudyIfNoneIsNamed) {
@@ -163,8 +163,6 @@ TEST_F(TrialRows, AreValuesWithTheNumbersThatWereReported) {
   EXPECT_TRUE(std::isnan(metric_of(trials[3], "val_accuracy"))) << "NaN was reported";
   EXPECT_EQ(trials[2].epochs, 1);
   EXPECT_EQ(trials[3].state, TrialState::kFail);
-  const auto finished = finished_trials(open_study(storage(), "s").value()).value();
-  EXPECT_EQ(finished.size(), 3u);
 }
 
 TEST_F(TrialRows, SayWhichNameOrNumberIsUnknown) {

@@ -1,4 +1,4 @@
-#include "cli/child_trainings.h"
+#include "models/child_trainings.h"
 
 #include <unistd.h>
 
