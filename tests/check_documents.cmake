@@ -1,5 +1,6 @@
 # Every file that a document names is there: each path in backticks in a *.md that starts with a
-# top-level folder and has an extension. Every room has a README.md. Run with -DROOT=<repository>.
+# top-level folder and has an extension. Every room has a README.md, and in docs/architecture/rooms.md
+# a row that names the rooms it may use. Run with -DROOT=<repository>.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/../cmake/layers.cmake)
 
@@ -52,3 +53,20 @@ foreach(room IN LISTS rooms)
     endif()
   endif()
 endforeach()
+
+# The last column of rooms.md is the table by which the build links.
+function(check_row room)
+  list(JOIN ${room}_MAY_USE " " used)
+  if(NOT used)
+    set(used "–")
+  endif()
+  file(STRINGS ${ROOT}/docs/architecture/rooms.md row ENCODING UTF-8 REGEX "^\\| `${room}/` \\|")
+  if(NOT row MATCHES " \\| ${used} \\|$")
+    message(SEND_ERROR "docs/architecture/rooms.md: the row of `${room}/` must end with | ${used} |")
+  endif()
+endfunction()
+if(EXISTS ${ROOT}/docs/architecture/rooms.md)
+  foreach(room IN LISTS rooms)
+    check_row(${room})
+  endforeach()
+endif()

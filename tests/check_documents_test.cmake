@@ -1,5 +1,5 @@
-# The test of documents must be able to fail: a document that names a file that is not there, and a
-# room whose README.md is missing or too long.
+# The test of documents must be able to fail: a document that names a file that is not there, a room
+# whose README.md is missing or too long, and one whose row says something else than the build does.
 cmake_minimum_required(VERSION 3.25)
 
 function(check text expected reason)
@@ -30,5 +30,13 @@ execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${TREE} -P ${CMAKE_CURRENT_LIST_
   RESULT_VARIABLE status ERROR_VARIABLE output)
 if(status EQUAL 0 OR NOT output MATCHES "core/README.md: 61 lines")
   message(SEND_ERROR "a README.md of 61 lines was not refused:\n${output}")
+endif()
+file(WRITE ${TREE}/core/README.md "")
+
+file(WRITE ${TREE}/docs/architecture/rooms.md "| `core/` | errors | search |\n")
+execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${TREE} -P ${CMAKE_CURRENT_LIST_DIR}/check_documents.cmake
+  RESULT_VARIABLE status ERROR_VARIABLE output)
+if(status EQUAL 0 OR NOT output MATCHES "the row of `core/` must end with")
+  message(SEND_ERROR "a room that may use what its row does not say was not refused:\n${output}")
 endif()
 file(REMOVE_RECURSE ${TREE})
