@@ -1,5 +1,6 @@
 # The test of documents must be able to fail: a document that names a file that is not there, a room
-# whose README.md is missing or too long, and one whose row says something else than the build does.
+# whose README.md is missing or too long, one whose row says something else than the build does, lines
+# of prose that are too wide, and first pages that are too long.
 cmake_minimum_required(VERSION 3.25)
 
 function(check text expected reason)
@@ -24,19 +25,32 @@ check("see `core/log.h`"                 refused "core/README.md: every room has
 check("see `core/log.h`, `core/log_*.h`" accepted "")
 check("see `other/log.h`, `~/core/a.h`"  accepted "")
 
-string(REPEAT "a line; of a README\n" 61 too_long)
-file(WRITE ${TREE}/core/README.md "${too_long}")
-execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${TREE} -P ${CMAKE_CURRENT_LIST_DIR}/check_documents.cmake
-  RESULT_VARIABLE status ERROR_VARIABLE output)
-if(status EQUAL 0 OR NOT output MATCHES "core/README.md: 61 lines")
-  message(SEND_ERROR "a README.md of 61 lines was not refused:\n${output}")
-endif()
-file(WRITE ${TREE}/core/README.md "")
+# Writes a file of a good tree, which must be refused for the reason.
+function(check_file file text reason)
+  file(REMOVE_RECURSE ${TREE})
+  file(WRITE ${TREE}/core/README.md "")
+  file(WRITE ${TREE}/${file} "${text}")
+  execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${TREE} -P ${CMAKE_CURRENT_LIST_DIR}/check_documents.cmake
+    RESULT_VARIABLE status ERROR_VARIABLE output)
+  if(status EQUAL 0 OR NOT output MATCHES "${reason}")
+    message(SEND_ERROR "${file} was not refused (${reason}):\n${output}")
+  endif()
+endfunction()
 
-file(WRITE ${TREE}/docs/architecture/rooms.md "| `core/` | errors | search |\n")
-execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${TREE} -P ${CMAKE_CURRENT_LIST_DIR}/check_documents.cmake
-  RESULT_VARIABLE status ERROR_VARIABLE output)
-if(status EQUAL 0 OR NOT output MATCHES "the row of `core/` must end with")
-  message(SEND_ERROR "a room that may use what its row does not say was not refused:\n${output}")
-endif()
+string(REPEAT "a line; of a README\n" 61 lines)
+check_file(core/README.md "${lines}" "core/README.md: 61 lines")
+check_file(README.md "${lines}" "README.md: 61 lines")
+string(REPEAT "four words; of [it]\n" 276 words)
+check_file(README.md "${words}" "README.md: 1104 words; at most 500")
+check_file(docs/ARCHITECTURE.md "${words}" "docs/ARCHITECTURE.md: 1104 words; at most 1100")
+
+check_file(docs/architecture/rooms.md "| `core/` | errors | search |\n" "the row of `core/` must end with")
+
+string(REPEAT "prose; " 21 prose)
+check_file(docs/guide.md "one\n\n${prose}\n" "docs/guide.md:3: 147 characters")
+check_file(docs/guide.md "```\n${prose}\n```\n- ${prose}\n" "docs/guide.md:4: 149 characters")
+check("| ${prose} |"                     accepted "")
+check("    ${prose}"                     accepted "")
+check("```\n${prose}\n```"               accepted "")
+check("${prose} https://example.com/a"   accepted "")
 file(REMOVE_RECURSE ${TREE})
