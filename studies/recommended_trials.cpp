@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "scheduler/best_trial.h"
 #include "search/recommendation.h"
 #include "studies/model_rows.h"
 
@@ -30,9 +31,8 @@ Result<std::vector<MeasuredTrial>> measured(const StudyConfig& config, const Obj
 }  // namespace
 
 Result<bool> is_best_by_posterior(const OpenStudy& study) {
-  if (study.record.objectives.size() > 1) return false;
   DETOL_ASSIGN(const StudyConfig config, load_study_config(study.record.config, study.record.name));
-  if (config.repeats == 0) return false;
+  if (study.record.objectives.size() > 1 || !is_ranked_by_model(config)) return false;
   DETOL_ASSIGN(const auto models, models_of(study));
   return std::ranges::find(models, ModelKind::kCrossValidated, &event::Model::kind) == models.end();
 }

@@ -192,7 +192,7 @@ class Study:
 
     @property
     def best(self) -> Optional[Best]:
-        """The best trial by the first objective; None if no trial has a value."""
+        """The best trial by the first objective, as `detol best` has it; None if no trial has a value."""
         answer = self.call(best=True)["best"]
         return Best(self.name, answer) if answer else None
 

@@ -12,6 +12,7 @@
 #include "core/json_numbers.h"
 #include "core/json_text.h"
 #include "encodings/network/layer_json.h"
+#include "scheduler/best_trial.h"
 
 namespace detol::inline scheduler {
 namespace {
@@ -284,7 +285,7 @@ class Call {
   Result<void> best() {
     callers_.with_state([answer = answer_, &config = config_](Result<const StudyState*> state) {
       if (!state) return answer(compact(error_of(state.error())));
-      const TrialRecord* best = (*state)->best();
+      const TrialRecord* best = best_trial(**state, config);
       if (best == nullptr) return answer(compact(Json{{"best", nullptr}}));
       Json values = Json::object();
       for (std::size_t i = 0; i < best->values.size(); ++i)

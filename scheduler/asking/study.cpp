@@ -16,6 +16,7 @@
 #include "scheduler/asking/simulated_time.h"
 #include "scheduler/asking/space_text.h"
 #include "scheduler/asking/study_service.h"
+#include "scheduler/best_trial.h"
 
 namespace detol::inline scheduler {
 namespace {
@@ -148,9 +149,10 @@ Result<void> Study::tell_failed(const AskedTrial& trial, const std::string& reas
 
 Result<std::optional<BestTrial>> Study::best() {
   return answer_of<std::optional<BestTrial>>(*parts_->service, [&](auto answer) {
-    parts_->callers().with_state([answer = std::move(answer)](const Result<const StudyState*>& at) {
+    parts_->callers().with_state([answer = std::move(answer), &config = parts_->service->config()](
+                                     const Result<const StudyState*>& at) {
       if (!at) return answer(tl::unexpected(at.error()));
-      const TrialRecord* best = (*at)->best();
+      const TrialRecord* best = best_trial(**at, config);
       if (best == nullptr) return answer(std::optional<BestTrial>());
       answer(BestTrial{best->trial.id, best->trial.genome, best->values});
     });

@@ -56,7 +56,8 @@ struct Values {
   std::vector<double> numbers;
 };
 
-// BestTrial: the best so far by the first objective.
+// BestTrial: the best so far by the first objective; where the study measures candidates again
+// (search.repeats) by a model of all values, as `detol best` has it.
 struct BestTrial {
   TrialId trial = 0;
   Genome genome;
