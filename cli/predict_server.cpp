@@ -1,6 +1,7 @@
 #include "cli/predict_server.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/output.h"
-#include "core/file.h"
 #include "core/json_text.h"
 #include "core/log.h"
 #include "web/http_server.h"
@@ -22,31 +22,31 @@ constexpr std::size_t kLargestBody = std::size_t{16} << 20;
 constexpr std::size_t kMostValues = 1'000'000;  // of JSON, whose values take 60 times their bytes
 constexpr std::int64_t kMostRowsAtOnce = 100'000;
 
-// BodyFile: a body in a file of its own, which is what the readers read.
+// BodyFile: a body as a file in memory, since the readers read files.
 class BodyFile {
  public:
-  static Result<BodyFile> of(const std::string& body, const std::string& extension) {
-    std::string name = (std::filesystem::temp_directory_path() / "detol-XXXXXX").string();
-    name += extension;
-    const int file = ::mkstemps(name.data(), static_cast<int>(extension.size()));
-    if (file < 0) return fail(ErrorCode::kStorage, name + ": cannot be created");
-    ::close(file);
-    BodyFile made(name);
-    DETOL_TRY(write_file_durably(name, body, 0600));
-    return made;
+  // Errors (kStorage): there is no memory for it.
+  static Result<BodyFile> of(std::string_view body) {
+    BodyFile made(::memfd_create("body", MFD_CLOEXEC));
+    while (made.file_ >= 0 && !body.empty()) {
+      const ssize_t written = ::write(made.file_, body.data(), body.size());
+      if (written < 0) return fail(ErrorCode::kStorage, "there is no memory for the body");
+      body.remove_prefix(static_cast<std::size_t>(written));
+    }
+    if (made.file_ >= 0) return made;
+    return fail(ErrorCode::kStorage, "there is no memory for the body");
   }
   ~BodyFile() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove(path_, ignored);
+    if (file_ >= 0) ::close(file_);
   }
-  BodyFile(BodyFile&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  BodyFile(BodyFile&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
   BodyFile& operator=(BodyFile&&) = delete;
 
-  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path path() const { return fmt::format("/proc/self/fd/{}", file_); }
 
  private:
-  explicit BodyFile(std::filesystem::path path) : path_(std::move(path)) {}
-  std::filesystem::path path_;
+  explicit BodyFile(int file) : file_(file) {}
+  int file_ = -1;
 };
 
 // Returns a value of JSON as a cell of a CSV file, numbers with its decimal sign.
@@ -108,11 +108,8 @@ Result<std::string> csv_of(const json& rows, const TableEncoder& table) {
   return text;
 }
 
-std::string extension_of(std::string_view body) {
-  if (body.starts_with("\x89PNG")) return ".png";
-  if (body.starts_with("\xff\xd8")) return ".jpg";
-  if (body.starts_with("\x93NUMPY")) return ".npy";
-  return ".csv";
+bool is_picture(std::string_view body) {
+  return body.starts_with("\x89PNG") || body.starts_with("\xff\xd8");
 }
 
 std::string usage(const Predictor& predictor) {
@@ -167,28 +164,26 @@ class PredictionServer final : public HttpHandler {
 
 Result<Rows> answer_body(const Predictor& predictor, const std::string& body) {
   const Preprocessing& data = predictor.preprocessing();
-  std::string content = body, extension = extension_of(body);
+  std::string rows;  // a CSV file of JSON
   const std::size_t begin = body.find_first_not_of(" \t\r\n");
   if (data.table && begin != std::string::npos && (body[begin] == '{' || body[begin] == '[')) {
-    DETOL_ASSIGN(const json rows, parse_json(body, "the body", {.values = kMostValues}));
-    DETOL_ASSIGN(content, csv_of(rows, *data.table));
-    extension = ".csv";
+    DETOL_ASSIGN(const json read, parse_json(body, "the body", {.values = kMostValues}));
+    DETOL_ASSIGN(rows, csv_of(read, *data.table));
   }
-  DETOL_ASSIGN(const BodyFile file, BodyFile::of(content, extension));
+  DETOL_ASSIGN(const BodyFile file, BodyFile::of(rows.empty() ? body : rows));
   const auto without_path = [&](const Error& error) {
     Error named = error;
     const std::string path = file.path().string();
     if (named.message.starts_with(path)) named.message.replace(0, path.size(), "the body");
     return named;
   };
-  auto reader = open_inputs(file.path(), data);
+  auto reader = open_inputs(file.path(), is_picture(body), data);
   if (!reader) return tl::unexpected(without_path(reader.error()));
   auto inputs = (*reader)->next(kMostRowsAtOnce + 1);
   if (!inputs) return tl::unexpected(without_path(inputs.error()));
   if (inputs->count() > kMostRowsAtOnce)
     return fail(ErrorCode::kInput, fmt::format("the body has more than {} rows", kMostRowsAtOnce));
-  const bool is_picture = extension == ".png" || extension == ".jpg";
-  if (is_picture) inputs->names.assign(inputs->names.size(), "1");  // not the file of the body
+  if (is_picture(body)) inputs->names.assign(inputs->names.size(), "1");  // not the body's file
   return predictor.answer(*inputs);
 }
 

@@ -95,7 +95,8 @@ class WithTask final : public InputReader {
   const Preprocessing data_;
 };
 
-Result<std::unique_ptr<InputReader>> open_kind(const fs::path& path, const Preprocessing& data) {
+Result<std::unique_ptr<InputReader>> open_kind(const fs::path& path, bool is_picture,
+                                               const Preprocessing& data) {
   std::error_code ignored;
   const bool takes_pictures =
       data.has_bytes && (data.task.input.channels == 1 || data.task.input.channels == 3);
@@ -107,7 +108,7 @@ Result<std::unique_ptr<InputReader>> open_kind(const fs::path& path, const Prepr
     return std::make_unique<PictureInputs>(std::move(files), path, data);
   }
   if (data.table) return open_csv_inputs(path, data);
-  if (takes_pictures && is_picture(path.filename().string()))
+  if (takes_pictures && is_picture)
     return std::make_unique<PictureInputs>(std::vector{path}, path.parent_path(), data);
   return open_array_inputs(path, data);
 }
@@ -115,10 +116,15 @@ Result<std::unique_ptr<InputReader>> open_kind(const fs::path& path, const Prepr
 }  // namespace
 
 Result<std::unique_ptr<InputReader>> open_inputs(const fs::path& path, const Preprocessing& data) {
+  return open_inputs(path, is_picture(path.filename().string()), data);
+}
+
+Result<std::unique_ptr<InputReader>> open_inputs(const fs::path& path, bool is_picture,
+                                                 const Preprocessing& data) {
   std::error_code error;
   if (!fs::exists(path, error))
     return fail(ErrorCode::kInput, path.string() + ": there is no such file or folder");
-  DETOL_ASSIGN(auto reader, open_kind(path, data));
+  DETOL_ASSIGN(auto reader, open_kind(path, is_picture, data));
   return std::make_unique<WithTask>(std::move(reader), data);
 }
 

@@ -39,6 +39,10 @@ class InputReader {
 Result<std::unique_ptr<InputReader>> open_inputs(const std::filesystem::path& path,
                                                  const Preprocessing& data);
 
+// The same of a file without a name of its own, such as one in memory, that is a picture or is not.
+Result<std::unique_ptr<InputReader>> open_inputs(const std::filesystem::path& path, bool is_picture,
+                                                 const Preprocessing& data);
+
 // Reads the records of a table, whose columns are found by name, in any order, where the first line
 // has the names; a file without a header has the columns of the one to train on, or the network's
 // alone, in their order.
