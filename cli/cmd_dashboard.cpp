@@ -12,7 +12,6 @@
 #include <thread>
 
 #include "cli/commands.h"
-#include "cli/live_study.h"
 #include "cli/output.h"
 #include "core/host.h"
 #include "core/json_text.h"
@@ -20,6 +19,7 @@
 #include "dashboard/server.h"
 #include "knowledge/changes.h"
 #include "models/stop_signals.h"
+#include "report/gathering/live_study.h"
 #include "studies/labels.h"
 #include "studies/open_study.h"
 #include "studies/study_requests.h"

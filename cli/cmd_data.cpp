@@ -8,9 +8,9 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/preflight.h"
 #include "cli/settings.h"
 #include "core/hash.h"
+#include "scheduler/run/preflight.h"
 #include "trainer/data/dataset.h"
 #include "trainer/data/formats/formats.h"
 #include "trainer/data/formats/packed.h"

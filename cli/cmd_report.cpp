@@ -7,8 +7,8 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/report_source.h"
 #include "core/file.h"
+#include "report/gathering/report_source.h"
 #include "report/report.h"
 #include "studies/trial_rows.h"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "cli/commands.h"
-#include "cli/preflight.h"
 #include "cli/run_options.h"
 #include "cli/search_setup.h"
 #include "cli/settings.h"
@@ -11,6 +10,7 @@
 #include "models/choose_finally.h"
 #include "models/network_files.h"
 #include "scheduler/run/devices.h"
+#include "scheduler/run/preflight.h"
 
 namespace detol::inline cli {
 namespace {

@@ -10,7 +10,6 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/preflight.h"
 #include "cli/settings.h"
 #include "core/exit_code.h"
 #include "core/file.h"
@@ -18,6 +17,7 @@
 #include "core/log.h"
 #include "knowledge/query.h"
 #include "scheduler/run/group_size.h"
+#include "scheduler/run/preflight.h"
 #include "scheduler/simulation/simulation.h"
 
 namespace detol::inline cli {

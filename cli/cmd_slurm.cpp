@@ -11,13 +11,13 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/preflight.h"
 #include "cli/settings.h"
-#include "cli/slurm_script.h"
 #include "core/file.h"
 #include "core/program.h"
 #include "knowledge/studies.h"
 #include "scheduler/launchers/remote.h"
+#include "scheduler/launchers/slurm_script.h"
+#include "scheduler/run/preflight.h"
 
 namespace detol::inline cli {
 namespace {

@@ -7,7 +7,6 @@
 #include <set>
 
 #include "cli/commands.h"
-#include "cli/group_advice.h"
 #include "cli/output.h"
 #include "cli/trial_columns.h"
 #include "cli/watch.h"
@@ -15,6 +14,7 @@
 #include "knowledge/query.h"
 #include "knowledge/storage/writer.h"
 #include "scheduler/budget.h"
+#include "scheduler/run/group_advice.h"
 #include "studies/best_trial.h"
 #include "studies/labels.h"
 #include "studies/open_study.h"

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/candidate_sample.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/picture_summary.h"
-#include "cli/preflight.h"
 #include "cli/settings.h"
+#include "scheduler/run/candidate_sample.h"
+#include "scheduler/run/preflight.h"
 #include "trainer/data/data_sample.h"
 #include "trainer/data/table_look.h"
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "cli/candidate_sample.h"
 #include "cli/output.h"
 #include "cli/run_options.h"
 #include "cli/settings.h"
@@ -14,6 +13,7 @@
 #include "models/choose_finally.h"
 #include "models/network_files.h"
 #include "scheduler/pruners/pruner.h"
+#include "scheduler/run/candidate_sample.h"
 #include "scheduler/run/devices.h"
 #include "scheduler/study_opening.h"
 #include "search/searcher.h"

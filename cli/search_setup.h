@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/preflight.h"
+#include "scheduler/run/preflight.h"
 #include "knowledge/query.h"
 #include "scheduler/run/study_run.h"
 

@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "cli/preflight.h"
 #include "core/program.h"
 #include "core/table.h"
 #include "core/utf8.h"
+#include "scheduler/run/preflight.h"
 
 namespace detol::inline cli {
 namespace {

@@ -98,6 +98,8 @@ room(models                      core encodings/network encodings/study knowledg
                                  trainer/data/formats trainer trainer/pruning trainer/quantization
                                  trainer/landscape export scheduler scheduler/launchers
                                  scheduler/run studies)
+room(report/gathering            core encodings/network encodings/study knowledge trainer/data export
+                                 report studies models)
 room(cli                         core encodings/schema encodings/common encodings/network encodings/study
                                  encodings/foreign surrogate knowledge/storage
                                  knowledge knowledge/exchange search
@@ -106,4 +108,4 @@ room(cli                         core encodings/schema encodings/common encoding
                                  trainer/pruning trainer/quantization trainer/landscape export
                                  scheduler/pruners scheduler scheduler/monitor scheduler/launchers
                                  scheduler/run scheduler/simulation report web dashboard bench
-                                 studies models)
+                                 studies models report/gathering)

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <fstream>
 
-#include "cli/live_study.h"
-#include "cli/report_source.h"
+#include "report/gathering/live_study.h"
+#include "report/gathering/report_source.h"
 #include "core/rng.h"
 #include "encodings/study/study_config.h"
 #include "report/report.h"

@@ -1,4 +1,4 @@
-#include "cli/slurm_script.h"
+#include "scheduler/launchers/slurm_script.h"
 
 #include <cstdio>
 #include <cstdlib>

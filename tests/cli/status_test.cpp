@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "cli/live_study.h"
+#include "report/gathering/live_study.h"
 #include "encodings/study/study_config.h"
 #include "knowledge/artefacts.h"
 #include "knowledge/requests.h"

@@ -1,11 +1,11 @@
-#include "cli/candidate_sample.h"
+#include "scheduler/run/candidate_sample.h"
 
 #include "core/rng.h"
 #include "scheduler/run/refusal.h"
 #include "trainer/evaluator.h"
 #include "trainer/training_memory.h"
 
-namespace detol::inline cli {
+namespace detol::inline scheduler {
 
 Result<CandidateSample> sample_candidates(const StudyConfig& config, const Preflight& preflight,
                                           int ranks, std::int64_t count) {
@@ -31,4 +31,4 @@ Result<CandidateSample> sample_candidates(const StudyConfig& config, const Prefl
   return sample;
 }
 
-}  // namespace detol::inline cli
+}  // namespace detol::inline scheduler

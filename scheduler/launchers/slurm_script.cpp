@@ -1,4 +1,4 @@
-#include "cli/slurm_script.h"
+#include "scheduler/launchers/slurm_script.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "core/program.h"
 
-namespace detol::inline cli {
+namespace detol::inline scheduler {
 namespace {
 
 // Returns the words as bash reads them back.
@@ -138,4 +138,4 @@ std::int64_t notice_s(std::string_view time) {
   return limit ? std::clamp(*limit / kShare, std::int64_t{1}, kNotice) : kNotice;
 }
 
-}  // namespace detol::inline cli
+}  // namespace detol::inline scheduler

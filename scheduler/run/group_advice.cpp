@@ -1,4 +1,4 @@
-#include "cli/group_advice.h"
+#include "scheduler/run/group_advice.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,7 +11,7 @@
 #include "knowledge/facts.h"
 #include "scheduler/run/group_size.h"
 
-namespace detol::inline cli {
+namespace detol::inline scheduler {
 namespace {
 
 // Returns the workers that the study's last run started; 0 if that is not known.
@@ -71,4 +71,4 @@ Result<GroupAdvice> group_advice(Reader& reader, const StudyRecord& study,
   return advice;
 }
 
-}  // namespace detol::inline cli
+}  // namespace detol::inline scheduler

@@ -1,4 +1,4 @@
-#include "cli/preflight.h"
+#include "scheduler/run/preflight.h"
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@
 #include "search/searcher.h"
 #include "trainer/evaluator.h"
 
-namespace detol::inline cli {
+namespace detol::inline scheduler {
 namespace {
 
 // Adds the place to an error. An unknown name is an error of input if it stands in a file.
@@ -128,4 +128,4 @@ Result<Preflight> check_study(const StudyConfig& config) {
   return Preflight{.budget = budget, .data = *data};
 }
 
-}  // namespace detol::inline cli
+}  // namespace detol::inline scheduler

@@ -8,7 +8,7 @@
 
 #include "knowledge/query.h"
 
-namespace detol::inline cli {
+namespace detol::inline scheduler {
 
 struct GroupAdvice {
   Cell sizes = {};  // "1 2": those that trained
@@ -23,4 +23,4 @@ struct GroupAdvice {
 Result<GroupAdvice> group_advice(Reader& reader, const StudyRecord& study,
                                  std::span<const Event> events);
 
-}  // namespace detol::inline cli
+}  // namespace detol::inline scheduler

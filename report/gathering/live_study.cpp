@@ -1,4 +1,4 @@
-#include "cli/live_study.h"
+#include "report/gathering/live_study.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,16 +8,15 @@
 #include <numeric>
 #include <span>
 
-#include "cli/report_source.h"
-#include "cli/trial_columns.h"
 #include "core/clock.h"
 #include "core/json_text.h"
 #include "knowledge/changes.h"
+#include "report/gathering/report_source.h"
 #include "studies/best_trial.h"
 #include "studies/final_choice.h"
 #include "studies/labels.h"
 
-namespace detol::inline cli {
+namespace detol::inline report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -170,4 +169,4 @@ Result<std::string> trials_by_number(const OpenStudy& study, const TrialQuery& q
   return table_of(study, source, page, now, count);
 }
 
-}  // namespace detol::inline cli
+}  // namespace detol::inline report

@@ -1,4 +1,4 @@
-#include "cli/report_source.h"
+#include "report/gathering/report_source.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -16,7 +16,7 @@
 #include "studies/model_rows.h"
 #include "trainer/data/preprocessing.h"
 
-namespace detol::inline cli {
+namespace detol::inline report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -156,4 +156,4 @@ Result<ReportSource> read_source(const OpenStudy& study, const std::string& stor
   return source;
 }
 
-}  // namespace detol::inline cli
+}  // namespace detol::inline report

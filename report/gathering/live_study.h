@@ -8,7 +8,7 @@
 #include "report/live_trials.h"
 #include "studies/open_study.h"
 
-namespace detol::inline cli {
+namespace detol::inline report {
 
 // LiveModel: the numbers of all panels (report/report.h), when the study had `last` events. They
 // may be of the past, as making them for a large study takes a while; then new ones are to be had
@@ -56,4 +56,4 @@ class LiveStudy {
 // REQUIRES: query.sort is trial, and query.words is empty.
 Result<std::string> trials_by_number(const OpenStudy& study, const TrialQuery& query);
 
-}  // namespace detol::inline cli
+}  // namespace detol::inline report

@@ -11,7 +11,7 @@
 #include "scheduler/budget.h"
 #include "trainer/data/dataset.h"
 
-namespace detol::inline cli {
+namespace detol::inline scheduler {
 
 struct Preflight {
   Budget budget;
@@ -40,4 +40,4 @@ void say_known_remarks(Reader& reader, const StudyRecord& record, const DataConf
 // data set and says what was found in it. Errors start with the place in the space file.
 Result<Preflight> check_study(const StudyConfig& config);
 
-}  // namespace detol::inline cli
+}  // namespace detol::inline scheduler

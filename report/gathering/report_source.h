@@ -9,7 +9,7 @@
 #include "report/source.h"
 #include "studies/open_study.h"
 
-namespace detol::inline cli {
+namespace detol::inline report {
 
 inline constexpr std::int64_t kLookedAtForNetworks = 50;  // trials, the best
 
@@ -30,4 +30,4 @@ void add_networks(const OpenStudy& study, const std::string& storage,
 // Adds the loss landscapes of the study, of some eight trials at most: the best one first.
 void add_landscapes(const OpenStudy& study, const std::string& storage, ReportSource& source);
 
-}  // namespace detol::inline cli
+}  // namespace detol::inline report

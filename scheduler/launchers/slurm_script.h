@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace detol::inline cli {
+namespace detol::inline scheduler {
 
 struct SlurmJob {
   std::string study;
@@ -35,4 +35,4 @@ std::optional<std::int64_t> slurm_seconds(std::string_view text);
 // Returns how many seconds before the end of a job its search is stopped.
 std::int64_t notice_s(std::string_view time);
 
-}  // namespace detol::inline cli
+}  // namespace detol::inline scheduler

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/preflight.h"
+#include "scheduler/run/preflight.h"
 
-namespace detol::inline cli {
+namespace detol::inline scheduler {
 
 inline constexpr std::int64_t kUsualSample = 200;  // candidates
 
@@ -25,4 +25,4 @@ struct CandidateSample {
 Result<CandidateSample> sample_candidates(const StudyConfig& config, const Preflight& preflight,
                                           int ranks, std::int64_t count);
 
-}  // namespace detol::inline cli
+}  // namespace detol::inline scheduler
