@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <iostream>
@@ -19,6 +18,7 @@
 #include "cli/search_setup.h"
 #include "cli/settings.h"
 #include "cli/study_source.h"
+#include "core/json_numbers.h"
 #include "core/json_text.h"
 #include "core/table.h"
 #include "scheduler/run/ask_session.h"
@@ -122,8 +122,7 @@ Result<Json> told_number(const std::string& text) {
                             in_quotes(text)));
   if (error != std::errc() || next != end)
     return fail(ErrorCode::kUsage, fmt::format("{} is not a number", in_quotes(text)));
-  if (std::isfinite(number)) return Json(number);
-  return Json(std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity");
+  return json_number<Json>(number);
 }
 
 // Returns the values of --values.

@@ -13,6 +13,7 @@
 #include "cli/table_layout.h"
 #include "core/descriptor.h"
 #include "core/file.h"
+#include "core/json_numbers.h"
 #include "core/json_text.h"
 #include "core/utf8.h"
 
@@ -28,18 +29,12 @@ constexpr std::array<std::string_view, 7> kSpreadColumns = {
     "values", "cross_validation", "test",       "test_interval",
     "params", "probabilities",    "predictions"};
 
-std::string_view word_of(double not_finite) {
-  if (std::isnan(not_finite)) return "NaN";
-  return not_finite > 0 ? "Infinity" : "-Infinity";
-}
-
 bool holds_json(std::string_view column) {
   return std::find(kJsonColumns.begin(), kJsonColumns.end(), column) != kJsonColumns.end();
 }
 
 Json to_json(const std::string& column, const Cell& cell) {
-  if (const auto* number = std::get_if<double>(&cell))
-    return std::isfinite(*number) ? Json(*number) : Json(word_of(*number));
+  if (const auto* number = std::get_if<double>(&cell)) return json_number<Json>(*number);
   if (const auto* whole = std::get_if<std::int64_t>(&cell)) return Json(*whole);
   const auto* text = std::get_if<std::string>(&cell);
   if (text == nullptr) return Json();
@@ -93,7 +88,7 @@ void append_word(std::string& words, const Cell& cell, bool for_people) {
   } else if (const auto* real = std::get_if<double>(&cell); real == nullptr) {
     if (for_people) words += '-';
   } else if (!std::isfinite(*real)) {
-    words += word_of(*real);
+    words += word_of_not_finite(*real);
   } else if (for_people) {
     fmt::format_to(std::back_inserter(words), "{:.6g}", *real);
   } else {

@@ -1,6 +1,8 @@
 #include "core/json_numbers.h"
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -23,5 +25,28 @@ Integer whole_number(const json& value) {
 template int whole_number(const json& value);
 template std::int64_t whole_number(const json& value);
 template std::uint64_t whole_number(const json& value);
+
+std::string_view word_of_not_finite(double number) {
+  return std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
+}
+
+template <typename Json>
+Json json_number(double number) {
+  return std::isfinite(number) ? Json(number) : Json(word_of_not_finite(number));
+}
+
+template <typename Json>
+std::optional<double> number_in_json(const Json& written) {
+  using Limits = std::numeric_limits<double>;
+  if (written.is_number()) return written.template get<double>();
+  for (const double number : {Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity()})
+    if (written == word_of_not_finite(number)) return number;
+  return std::nullopt;
+}
+
+template json json_number(double number);
+template nlohmann::ordered_json json_number(double number);
+template std::optional<double> number_in_json(const json& written);
+template std::optional<double> number_in_json(const nlohmann::ordered_json& written);
 
 }  // namespace detol::inline core

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json_numbers.h"
 #include "export/architecture.h"
 #include "export/formats.h"
 #include "export/json_text.h"
@@ -48,7 +49,7 @@ Json check_json_of(const Model& model) {
   for (std::size_t at = 0; at < check.logits.size(); at += classes) {
     Json row = Json::array();
     for (std::size_t c = 0; c < classes; ++c)
-      row.emplace_back(number_json(double{check.logits[at + c]} + model.offsets.of_target(c)));
+      row.emplace_back(json_number<Json>(double{check.logits[at + c]} + model.offsets.of_target(c)));
     rows.push_back(std::move(row));
   }
   return {{"images", check.images}, {"count", check.count}, {output_name(model), std::move(rows)}};
@@ -60,7 +61,7 @@ Json document(const Model& model) {
   Json parameters = Json::object();
   for (const auto& [name, value] : model.parameters) parameters[name] = to_json(value);
   Json metrics = Json::object();
-  for (const Metric& metric : model.metrics) metrics[metric.name] = number_json(metric.value);
+  for (const Metric& metric : model.metrics) metrics[metric.name] = json_number<Json>(metric.value);
   Totals totals;
   Json layers = Json::array();
   for (NodeId id = 0; id < model.network.nodes().size(); ++id)

@@ -14,10 +14,6 @@ namespace detol::inline exporting {
 // What a model's file may hold: our own documents are at most 4 deep.
 constexpr JsonLimits kModelJson{.bytes = std::size_t{8} << 20, .depth = 16};
 
-// Writes a double; "NaN", "Infinity" and "-Infinity" where JSON has no number.
-nlohmann::json number_json(double value);
-Result<double> number_from(const nlohmann::json& value, std::string_view what);
-
 // Returns the text as valid UTF-8.
 std::string as_utf8(const std::string& text);
 

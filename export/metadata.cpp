@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/json_numbers.h"
 #include "core/table.h"
 #include "encodings/network/task.h"
 #include "export/json_text.h"
@@ -131,8 +132,9 @@ Result<void> read_metrics(const Metadata& metadata, Model& model) {
   DETOL_ASSIGN(const json object, entry(metadata, "metrics"));
   if (!object.is_object()) return no("JSON object", "metrics");
   for (const auto& [name, value] : object.items()) {
-    DETOL_ASSIGN(const double number, number_from(value, "a metric of the metadata"));
-    model.metrics.push_back({name, number});
+    const auto number = number_in_json(value);
+    if (!number) return fail(ErrorCode::kInput, "a metric of the metadata is no number");
+    model.metrics.push_back({name, *number});
   }
   return {};
 }
@@ -221,7 +223,7 @@ Metadata metadata_of(const Model& model, bool is_raw) {
   json params = json::object(), metrics = json::object();
   for (const auto& [name, value] : model.parameters)
     params[name] = std::visit([](const auto& held) { return json(held); }, value);
-  for (const Metric& metric : model.metrics) metrics[metric.name] = number_json(metric.value);
+  for (const Metric& metric : model.metrics) metrics[metric.name] = json_number(metric.value);
   note("params", compact(params));
   note("metrics", compact(metrics));
   return all;

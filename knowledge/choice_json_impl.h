@@ -8,14 +8,14 @@
 #include <optional>
 #include <variant>
 
+#include "core/json_numbers.h"
 #include "encodings/space/genome.h"
-#include "knowledge/json_number_impl.h"
 
 namespace detol::inline knowledge {
 
 inline nlohmann::ordered_json choice(const Value& value) {
   if (const auto* real = std::get_if<double>(&value)) {
-    if (!std::isfinite(*real)) return {{"float", json_number(*real)}};
+    if (!std::isfinite(*real)) return {{"float", json_number<nlohmann::ordered_json>(*real)}};
     return *real;
   }
   return std::visit([](const auto& plain) { return nlohmann::ordered_json(plain); }, value);
@@ -23,7 +23,7 @@ inline nlohmann::ordered_json choice(const Value& value) {
 
 inline std::optional<Value> choice_from(const nlohmann::ordered_json& json) {
   if (json.is_object()) {
-    const auto real = json.contains("float") ? number_from(json["float"]) : std::nullopt;
+    const auto real = json.contains("float") ? number_in_json(json["float"]) : std::nullopt;
     return real ? std::optional<Value>(*real) : std::nullopt;
   }
   if (json.is_boolean()) return json.get<bool>();

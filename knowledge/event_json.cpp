@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
+#include "core/json_numbers.h"
 #include "core/json_text.h"
 #include "core/table.h"
 #include "knowledge/choice_json_impl.h"
-#include "knowledge/json_number_impl.h"
 
 namespace detol::inline knowledge {
 namespace {
@@ -138,15 +138,15 @@ class JsonWriter {
   void operator()(const char* key, const Enum& value) {
     fields[key] = to_text(value);
   }
-  void operator()(const char* key, double value) { fields[key] = json_number(value); }
+  void operator()(const char* key, double value) { fields[key] = json_number<Json>(value); }
   void operator()(const char* key, const std::vector<double>& values) {
     Json list = Json::array();
-    for (const double value : values) list.push_back(json_number(value));
+    for (const double value : values) list.push_back(json_number<Json>(value));
     fields[key] = std::move(list);
   }
   void operator()(const char* key, const std::vector<std::pair<std::string, double>>& values) {
     Json map = Json::object();
-    for (const auto& [name, value] : values) map[name] = json_number(value);
+    for (const auto& [name, value] : values) map[name] = json_number<Json>(value);
     fields[key] = std::move(map);
   }
   void operator()(const char* key, const std::vector<std::pair<std::string, Value>>& params) {
@@ -166,7 +166,7 @@ class JsonWriter {
   void operator()(const char* key, const std::vector<event::Interval>& intervals) {
     Json map = Json::object();
     for (const auto& [metric, low, high] : intervals)
-      map[metric] = {json_number(low), json_number(high)};
+      map[metric] = {json_number<Json>(low), json_number<Json>(high)};
     fields[key] = std::move(map);
   }
   void operator()(const char* key, std::optional<std::int64_t> count) {
@@ -186,7 +186,7 @@ class JsonWriter {
   void values(const char* key, const std::vector<double>& values) {
     Json map = Json::object();
     for (std::size_t i = 0; i < values.size(); ++i)
-      map[objective_name(objectives_, i)] = json_number(values[i]);
+      map[objective_name(objectives_, i)] = json_number<Json>(values[i]);
     fields[key] = std::move(map);
   }
   void later(const char* key, int value) { fields[key] = value; }
@@ -195,7 +195,7 @@ class JsonWriter {
     if (value != T()) (*this)(key, value);
   }
   void operator()(const char* key, const std::optional<ParentWeights>& weights) {
-    fields[key] = {weights->trial, json_number(weights->epochs)};
+    fields[key] = {weights->trial, json_number<Json>(weights->epochs)};
   }
 
   EventRow row;
@@ -233,7 +233,7 @@ class JsonReader {
     if (const Json* field = find(key, &Json::is_string)) out = field->get<std::string>();
   }
   void operator()(const char* key, double& out) {
-    if (const Json* field = find(key)) take(key, number_from(*field), out);
+    if (const Json* field = find(key)) take(key, number_in_json(*field), out);
   }
   void operator()(const char* key, std::optional<std::int64_t>& out) {
     const Json* field = find(key);
@@ -267,19 +267,19 @@ class JsonReader {
   void operator()(const char* key, std::vector<double>& out) {
     const Json* list = find(key, &Json::is_array);
     if (list == nullptr) return;
-    for (const Json& item : *list) take(key, number_from(item), out.emplace_back());
+    for (const Json& item : *list) take(key, number_in_json(item), out.emplace_back());
   }
   void operator()(const char* key, std::vector<std::pair<std::string, double>>& out) {
     each_member(key, [&](const std::string& name, const Json& value) {
-      take(key, number_from(value), out.emplace_back(name, 0).second);
+      take(key, number_in_json(value), out.emplace_back(name, 0).second);
     });
   }
   void operator()(const char* key, std::vector<event::Interval>& out) {
     each_member(key, [&](const std::string& metric, const Json& ends) {
       if (!ends.is_array() || ends.size() != 2) return complain(key);
       event::Interval& interval = out.emplace_back(event::Interval{metric, 0, 0});
-      take(key, number_from(ends[0]), interval.low);
-      take(key, number_from(ends[1]), interval.high);
+      take(key, number_in_json(ends[0]), interval.low);
+      take(key, number_in_json(ends[1]), interval.high);
     });
   }
   void operator()(const char* key, std::vector<std::pair<std::string, Value>>& out) {
@@ -298,7 +298,7 @@ class JsonReader {
   }
   void values(const char* key, std::vector<double>& out) {
     each_member(key, [&](const std::string&, const Json& value) {
-      take(key, number_from(value), out.emplace_back());
+      take(key, number_in_json(value), out.emplace_back());
     });
   }
   // Reads a field that older versions did not write.
@@ -313,7 +313,7 @@ class JsonReader {
     const Json* pair = find(key, &Json::is_array);
     if (pair == nullptr || pair->size() != 2 || !pair->front().is_number()) return complain(key);
     out = {.trial = pair->front().get<TrialId>()};
-    take(key, number_from(pair->back()), out->epochs);
+    take(key, number_in_json(pair->back()), out->epochs);
   }
 
   const char* bad_field() const { return bad_field_; }

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <nlohmann/json.hpp>
 
+#include "core/json_numbers.h"
 #include "core/json_text.h"
 #include "core/table.h"
-#include "knowledge/json_number_impl.h"
 
 namespace detol::inline knowledge {
 namespace {
@@ -15,6 +18,16 @@ using Json = nlohmann::ordered_json;  // metrics keep their order
 
 std::string quoted(const std::string& text) {
   return compact(Json(text));
+}
+
+// Appends the text that json_number() dumps to.
+void append_number(std::string& text, double value) {
+  if (!std::isfinite(value)) {
+    text.append(compact(json_number(value)));
+    return;
+  }
+  char digits[64];
+  text.append(digits, nlohmann::detail::to_chars(std::begin(digits), std::end(digits), value));
 }
 
 // Appends a list of the number that `value` returns for each report.
@@ -85,7 +98,7 @@ template <typename Take>
 bool read_numbers(const Json& list, std::size_t count, Take take) {
   if (!list.is_array() || list.size() != count) return false;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto number = number_from(list[i]);
+    const auto number = number_in_json(list[i]);
     if (!number) return false;
     take(i, *number);
   }
@@ -179,7 +192,7 @@ Result<std::vector<NumberedReport>> reports_of(const EventRow& row, std::int64_t
   if (is_run && !read_seqs(field("gaps"), reports)) return malformed("gaps");
   if (fields.contains("best") && !read_bests(fields["best"], reports)) return malformed("best");
   if (fields.contains("part")) {
-    const auto part = number_from(fields["part"]);
+    const auto part = number_in_json(fields["part"]);
     if (is_run || !part || *part <= 0 || *part >= 1) return malformed("part");
     reports.back().report.part = *part;
   }

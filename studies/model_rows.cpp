@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/json_numbers.h"
 #include "core/json_text.h"
 #include "core/table.h"
 
@@ -31,16 +31,8 @@ std::optional<std::int64_t> count_cell(const Rows& rows, std::size_t row, std::s
   return found != nullptr ? std::optional(*found) : std::nullopt;
 }
 
-double number_from_json(const OrderedJson& written) {
-  if (written.is_number()) return written.get<double>();
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (written == "Infinity") return kInfinity;
-  return written == "-Infinity" ? -kInfinity : std::numeric_limits<double>::quiet_NaN();
-}
-
-OrderedJson json_number_of(double value) {
-  if (std::isfinite(value)) return value;
-  return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
+double number_or_nan(const OrderedJson& written) {
+  return number_in_json(written).value_or(std::numeric_limits<double>::quiet_NaN());
 }
 
 // Returns whether a path leads below the folder that it is appended to.
@@ -78,10 +70,10 @@ Result<event::Model> model_in(const Rows& rows, std::size_t row) {
   if (!is_whole || !leads_inside(model.folder))
     return fail(ErrorCode::kStorage, fmt::format("model {} is damaged", model.model));
   for (const auto& [name, value] : metrics.items())
-    model.metrics.emplace_back(name, number_from_json(value));
+    model.metrics.emplace_back(name, number_or_nan(value));
   for (const auto& [name, ends] : intervals.items()) {
     if (ends.is_array() && ends.size() == 2)
-      model.intervals.push_back({name, number_from_json(ends[0]), number_from_json(ends[1])});
+      model.intervals.push_back({name, number_or_nan(ends[0]), number_or_nan(ends[1])});
   }
   return model;
 }
@@ -89,7 +81,7 @@ Result<event::Model> model_in(const Rows& rows, std::size_t row) {
 std::string metrics_json(const event::Model& model, bool (*takes)(std::string_view name)) {
   OrderedJson object = OrderedJson::object();
   for (const auto& [name, value] : model.metrics) {
-    if (takes(name)) object[name] = json_number_of(value);
+    if (takes(name)) object[name] = json_number<OrderedJson>(value);
   }
   return compact(object);
 }
@@ -160,7 +152,7 @@ std::string test_json(const event::Model& model) {
 std::string interval_json(const event::Model& model) {
   OrderedJson object = OrderedJson::object();
   for (const auto& [name, low, high] : model.intervals)
-    object[name] = {json_number_of(low), json_number_of(high)};
+    object[name] = {json_number<OrderedJson>(low), json_number<OrderedJson>(high)};
   return compact(object);
 }
 

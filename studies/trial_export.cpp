@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/json_numbers.h"
 #include "core/json_text.h"
 #include "studies/trial_file.h"
 
@@ -18,14 +18,9 @@ Cell value_cell(const Value& value) {
   return std::get<std::string>(value);
 }
 
-OrderedJson json_of(double number) {
-  if (std::isfinite(number)) return number;
-  return std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
-}
-
 OrderedJson to_json(const EpochMetrics& epoch) {
   OrderedJson object = OrderedJson::object();
-  for (const auto& [name, value] : epoch.metrics) object[name] = json_of(value);
+  for (const auto& [name, value] : epoch.metrics) object[name] = json_number<OrderedJson>(value);
   return object;
 }
 

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
+#include "core/json_numbers.h"
 #include "core/json_text.h"
 #include "encodings/network/task.h"
 
@@ -23,14 +25,6 @@ tl::unexpected<Error> damaged(TrialId trial, std::string_view what) {
   return fail(ErrorCode::kStorage, fmt::format("trial {}: its {} are damaged", trial, what));
 }
 
-// Returns a number, or what a word stands for that is written where JSON has none.
-double number_in(const json& written) {
-  if (written.is_number()) return written.get<double>();
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (written == "Infinity") return kInfinity;
-  return written == "-Infinity" ? -kInfinity : std::numeric_limits<double>::quiet_NaN();
-}
-
 std::optional<Value> value_in(const json& written) {
   if (written.is_boolean()) return written.get<bool>();
   if (written.is_number_integer()) return written.get<std::int64_t>();
@@ -44,8 +38,9 @@ Result<void> read_metrics(const Rows& rows, std::size_t row, TrialSummary& trial
   if (text.empty()) return {};  // it reported nothing
   const json values = json_or_discarded(text);
   if (!values.is_object()) return damaged(trial.id, "values");
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   for (const auto& [name, written] : values.items())
-    trial.metrics.emplace_back(name, number_in(written));
+    trial.metrics.emplace_back(name, number_in_json(written).value_or(kNan));
   return {};
 }
 

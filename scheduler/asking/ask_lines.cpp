@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -34,20 +33,12 @@ Json answer_of(const Result<TellAnswer>& told) {
   return answer;
 }
 
-Json json_of(double number) {
-  if (std::isfinite(number)) return number;
-  return number != number ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
-}
-
 tl::unexpected<Error> bad(std::string what) {
   return fail(ErrorCode::kUsage, std::move(what));
 }
 
 Result<double> number_from(const json& value) {
-  if (value.is_number()) return value.get<double>();
-  if (value == "NaN") return std::numeric_limits<double>::quiet_NaN();
-  if (value == "Infinity") return std::numeric_limits<double>::infinity();
-  if (value == "-Infinity") return -std::numeric_limits<double>::infinity();
+  if (const auto number = number_in_json(value)) return *number;
   return bad(fmt::format("{} is no number", compact(value)));
 }
 
@@ -289,7 +280,7 @@ class Call {
       if (best == nullptr) return answer(compact(Json{{"best", nullptr}}));
       Json values = Json::object();
       for (std::size_t i = 0; i < best->values.size(); ++i)
-        values[config.objectives[i].metric] = json_of(best->values[i]);
+        values[config.objectives[i].metric] = json_number<Json>(best->values[i]);
       Json found = candidate_json(config, best->trial.id, best->trial.genome);
       found["values"] = std::move(values);
       answer(compact(Json{{"best", std::move(found)}}));

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/json_numbers.h"
 #include "core/json_text.h"
 #include "core/table.h"
 #include "trainer/programs/report_lines.h"
@@ -28,11 +28,6 @@ std::optional<double> number_in_front(const std::string& text) {
   const bool is_cut = end[0] == ',' && std::isdigit(static_cast<unsigned char>(end[1])) != 0;
   if (end == text.c_str() || is_cut) return std::nullopt;
   return number;
-}
-
-nlohmann::ordered_json to_json(double number) {
-  if (std::isfinite(number)) return number;
-  return std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
 }
 
 }  // namespace
@@ -83,7 +78,7 @@ Result<void> ProgramOutput::search(const std::string& line, const std::filesyste
     if (!std::regex_search(searched, match, expression)) continue;
     const std::string text = match[1];
     if (const auto number = number_in_front(text))
-      found[metric] = to_json(*number);
+      found[metric] = json_number<nlohmann::ordered_json>(*number);
     else if (mistake_.empty())
       mistake_ =
           fmt::format("command.prints.{} found {}, which is not a number", metric, in_quotes(text));
