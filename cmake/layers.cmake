@@ -91,9 +91,9 @@ room(bench                       core encodings/network surrogate search trainer
                                  trainer/data trainer/data/formats trainer/backends
                                  trainer/backends/cpu trainer/backends/cuda
                                  scheduler/throughput)
-room(studies                     core encodings/common encodings/network encodings/study surrogate
-                                 knowledge/storage knowledge knowledge/exchange search
-                                 trainer/data/formats scheduler)
+room(studies                     core encodings/space encodings/common encodings/network
+                                 encodings/study surrogate knowledge/storage knowledge
+                                 knowledge/exchange search trainer/data/formats scheduler)
 room(models                      core encodings/network encodings/study knowledge trainer/data
                                  trainer/data/formats trainer trainer/pruning trainer/quantization
                                  trainer/landscape export scheduler scheduler/launchers

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json_numbers.h"
+#include "encodings/space/value_json.h"
 #include "export/architecture.h"
 #include "export/formats.h"
 #include "export/json_text.h"
@@ -14,10 +15,6 @@ namespace detol::inline exporting {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json to_json(const Value& value) {
-  return std::visit([](const auto& held) { return Json(held); }, value);
-}
 
 struct Totals {
   std::int64_t params = 0;
@@ -49,7 +46,8 @@ Json check_json_of(const Model& model) {
   for (std::size_t at = 0; at < check.logits.size(); at += classes) {
     Json row = Json::array();
     for (std::size_t c = 0; c < classes; ++c)
-      row.emplace_back(json_number<Json>(double{check.logits[at + c]} + model.offsets.of_target(c)));
+      row.emplace_back(
+          json_number<Json>(double{check.logits[at + c]} + model.offsets.of_target(c)));
     rows.push_back(std::move(row));
   }
   return {{"images", check.images}, {"count", check.count}, {output_name(model), std::move(rows)}};
@@ -59,7 +57,7 @@ Json document(const Model& model) {
   Json properties = Json::object();
   for (const auto& [key, value] : model.properties) properties[key] = value;
   Json parameters = Json::object();
-  for (const auto& [name, value] : model.parameters) parameters[name] = to_json(value);
+  for (const auto& [name, value] : model.parameters) parameters[name] = json_value<Json>(value);
   Json metrics = Json::object();
   for (const Metric& metric : model.metrics) metrics[metric.name] = json_number<Json>(metric.value);
   Totals totals;

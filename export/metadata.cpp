@@ -8,6 +8,7 @@
 #include "core/json_numbers.h"
 #include "core/table.h"
 #include "encodings/network/task.h"
+#include "encodings/space/value_json.h"
 #include "export/json_text.h"
 #include "trainer/data/preprocessing.h"
 
@@ -109,21 +110,16 @@ Result<void> read_classes(const Metadata& metadata, Model& model) {
   return {};
 }
 
-Result<Value> value_from(const json& value, const std::string& name) {
-  if (value.is_boolean()) return Value(value.get<bool>());
-  if (value.is_number_integer()) return Value(value.get<std::int64_t>());
-  if (value.is_number_float()) return Value(value.get<double>());
-  if (value.is_string()) return Value(value.get<std::string>());
-  return fail(ErrorCode::kInput, fmt::format("the metadata's hyperparameter {} has no plain value",
-                                             compact(json(name)).substr(0, 80)));
-}
-
 Result<void> read_params(const Metadata& metadata, Model& model) {
   DETOL_ASSIGN(const json object, entry(metadata, "params"));
   if (!object.is_object()) return no("JSON object", "params");
   for (const auto& [name, value] : object.items()) {
-    DETOL_ASSIGN(Value read, value_from(value, name));
-    model.parameters.emplace_back(name, std::move(read));
+    auto read = value_in_json(value);
+    if (!read)
+      return fail(ErrorCode::kInput,
+                  fmt::format("the metadata's hyperparameter {} has no plain value",
+                              compact(json(name)).substr(0, 80)));
+    model.parameters.emplace_back(name, *std::move(read));
   }
   return {};
 }
@@ -221,8 +217,7 @@ Metadata metadata_of(const Model& model, bool is_raw) {
   if (model.threshold != kUsualThreshold) note("threshold", compact(json(model.threshold)));
   if (model.task != TaskKind::kClassification) note("task", std::string(row_of(model.task).name));
   json params = json::object(), metrics = json::object();
-  for (const auto& [name, value] : model.parameters)
-    params[name] = std::visit([](const auto& held) { return json(held); }, value);
+  for (const auto& [name, value] : model.parameters) params[name] = json_value(value);
   for (const Metric& metric : model.metrics) metrics[metric.name] = json_number(metric.value);
   note("params", compact(params));
   note("metrics", compact(metrics));

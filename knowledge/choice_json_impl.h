@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "core/json_numbers.h"
-#include "encodings/space/genome.h"
+#include "encodings/space/value_json.h"
 
 namespace detol::inline knowledge {
 
@@ -18,7 +18,7 @@ inline nlohmann::ordered_json choice(const Value& value) {
     if (!std::isfinite(*real)) return {{"float", json_number<nlohmann::ordered_json>(*real)}};
     return *real;
   }
-  return std::visit([](const auto& plain) { return nlohmann::ordered_json(plain); }, value);
+  return json_value<nlohmann::ordered_json>(value);
 }
 
 inline std::optional<Value> choice_from(const nlohmann::ordered_json& json) {
@@ -26,11 +26,7 @@ inline std::optional<Value> choice_from(const nlohmann::ordered_json& json) {
     const auto real = json.contains("float") ? number_in_json(json["float"]) : std::nullopt;
     return real ? std::optional<Value>(*real) : std::nullopt;
   }
-  if (json.is_boolean()) return json.get<bool>();
-  if (json.is_number_integer()) return json.get<std::int64_t>();
-  if (json.is_number()) return json.get<double>();
-  if (json.is_string()) return json.get<std::string>();
-  return std::nullopt;
+  return value_in_json(json);
 }
 
 }  // namespace detol::inline knowledge

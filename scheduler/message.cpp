@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/table.h"
+#include "encodings/space/value_json.h"
 
 namespace detol::inline scheduler {
 namespace {
@@ -107,18 +108,6 @@ constexpr std::string_view kKinds[] = {
     "noted", "beat",      "suspend", "leave", "timed", "chosen",  "call",  "reply"};
 static_assert(std::size(kKinds) == std::variant_size_v<Message>);
 
-json to_json(const Value& value) {
-  return std::visit([](const auto& v) { return json(v); }, value);
-}
-
-std::optional<Value> value_from(const json& j) {
-  if (j.is_boolean()) return Value(j.get<bool>());
-  if (j.is_number_integer()) return Value(j.get<std::int64_t>());
-  if (j.is_number_float()) return Value(j.get<double>());
-  if (j.is_string()) return Value(j.get<std::string>());
-  return std::nullopt;
-}
-
 class Writer {
  public:
   template <typename T>
@@ -136,7 +125,7 @@ class Writer {
   }
   void operator()(const char* key, const std::vector<std::pair<std::string, Value>>& params) {
     json list = json::array();
-    for (const auto& [name, value] : params) list.push_back(json::array({name, to_json(value)}));
+    for (const auto& [name, value] : params) list.push_back(json::array({name, json_value(value)}));
     fields[key] = std::move(list);
   }
   void operator()(const char* key, const AlgorithmChoices& choices) {
@@ -202,7 +191,7 @@ class Reader {
   }
   void operator()(const char* key, std::vector<std::pair<std::string, Value>>& out) {
     each_pair(key, [&](const std::string& name, const json& value) {
-      const auto known = value_from(value);
+      const auto known = value_in_json(value);
       if (!known) return complain(key);
       out.emplace_back(name, *known);
     });

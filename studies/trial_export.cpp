@@ -4,6 +4,7 @@
 
 #include "core/json_numbers.h"
 #include "core/json_text.h"
+#include "encodings/space/value_json.h"
 #include "studies/trial_file.h"
 
 namespace detol::inline studies {
@@ -29,8 +30,7 @@ OrderedJson to_json(const TrialHistory& trial) {
   if (trial.failure) object["failure"] = to_text(*trial.failure);
   object["params"] = OrderedJson::object();
   for (const auto& [name, value] : trial.params)
-    object["params"][name] =
-        std::visit([](const auto& inner) { return OrderedJson(inner); }, value);
+    object["params"][name] = json_value<OrderedJson>(value);
   object["values"] = to_json(trial.curve.empty() ? EpochMetrics{} : final_epoch(trial));
   if (!trial.curve.empty() && final_epoch(trial).epoch != trial.curve.back().epoch)
     object["best_epoch"] = final_epoch(trial).epoch;

@@ -13,6 +13,7 @@
 #include "core/log.h"
 #include "core/table.h"
 #include "core/utf8.h"
+#include "encodings/space/value_json.h"
 #include "trainer/data/formats/csv_open.h"
 
 namespace detol::inline studies {
@@ -220,16 +221,11 @@ class TrialReader {
       if (value.is_null() && is_none_a_choice(name))
         history.params.emplace_back(name, std::string("None"));
       if (value.is_null()) continue;
+      auto read = value_in_json(value);
       if (!config_.space.index_of(name))
         unknown_.insert(name);
-      else if (value.is_boolean())
-        history.params.emplace_back(name, value.get<bool>());
-      else if (value.is_number_float() || is_huge(value))
-        history.params.emplace_back(name, value.get<double>());
-      else if (value.is_number())
-        history.params.emplace_back(name, value.get<std::int64_t>());
-      else if (value.is_string())
-        history.params.emplace_back(name, value.get<std::string>());
+      else if (read)
+        history.params.emplace_back(name, *std::move(read));
       else
         return refuse(history.place, fmt::format("{} must be text, a number or a bool", name));
     }

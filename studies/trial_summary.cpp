@@ -10,6 +10,7 @@
 #include "core/json_numbers.h"
 #include "core/json_text.h"
 #include "encodings/network/task.h"
+#include "encodings/space/value_json.h"
 
 namespace detol::inline studies {
 namespace {
@@ -23,14 +24,6 @@ std::string text_cell(const Rows& rows, std::size_t row, std::string_view column
 
 tl::unexpected<Error> damaged(TrialId trial, std::string_view what) {
   return fail(ErrorCode::kStorage, fmt::format("trial {}: its {} are damaged", trial, what));
-}
-
-std::optional<Value> value_in(const json& written) {
-  if (written.is_boolean()) return written.get<bool>();
-  if (written.is_number_integer()) return written.get<std::int64_t>();
-  if (written.is_number_float()) return written.get<double>();
-  if (written.is_string()) return written.get<std::string>();
-  return std::nullopt;
 }
 
 Result<void> read_metrics(const Rows& rows, std::size_t row, TrialSummary& trial) {
@@ -48,7 +41,7 @@ Result<void> read_parameters(const Rows& rows, std::size_t row, TrialSummary& tr
   const json parameters = json_or_discarded(text_cell(rows, row, "params"));
   if (!parameters.is_object()) return damaged(trial.id, "parameters");
   for (const auto& [name, written] : parameters.items()) {
-    if (auto value = value_in(written)) trial.parameters.emplace_back(name, *std::move(value));
+    if (auto value = value_in_json(written)) trial.parameters.emplace_back(name, *std::move(value));
   }
   return {};
 }

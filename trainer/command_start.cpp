@@ -8,6 +8,7 @@
 
 #include "core/json_text.h"
 #include "core/usable.h"
+#include "encodings/space/value_json.h"
 #include "encodings/study/written_parameters.h"
 
 namespace detol::inline trainer {
@@ -78,7 +79,7 @@ ProgramStart program_start(const StudyConfig& config, ProgramShape shape, const 
   for (const auto& [name, word] : written_parameters(config, job.genome)) texts[name] = word;
   nlohmann::ordered_json parameters = nlohmann::ordered_json::object();
   for (const auto& [name, value] : config.parameters(job.genome))
-    std::visit([&](const auto& held) { parameters[name] = held; }, value);
+    parameters[name] = json_value<nlohmann::ordered_json>(value);
   const std::map<std::string, std::string> networks = network_files(config, job);
   for (const auto& [name, path] : networks) texts[name] = path;
   std::vector<std::string> arguments = config.command->run;

@@ -11,6 +11,7 @@
 #include "encodings/schema/schema_rules.h"
 #include "encodings/schema/schema_value.h"
 #include "encodings/space/space.h"
+#include "encodings/space/value_json.h"
 
 namespace detol::inline encoding {
 namespace {
@@ -51,10 +52,6 @@ std::vector<std::string_view> keys_of(std::span<const Field> fields) {
 std::string key_meant_by(std::string_view key, std::span<const std::string_view> known) {
   const std::string_view here = said_here("key", key, known);
   return here.empty() ? did_you_mean(key, known).value_or("") : std::string(here);
-}
-
-json to_json(const Value& value) {
-  return std::visit([](const auto& v) { return json(v); }, value);
 }
 
 // Returns the name of a choice: its key if it is under `parameters`, else its path.
@@ -239,7 +236,7 @@ Result<json> SchemaReader::named(const YamlNode& node, const Field& field,
 
 Result<json> SchemaReader::scalar(const YamlNode& node, const Field& field,
                                   const std::string& path) {
-  if (const auto value = typed_value(field, node)) return to_json(*value);
+  if (const auto value = typed_value(field, node)) return json_value(*value);
   if (field.may_be_domain && node.kind != YamlNode::Kind::kScalar && node.find("type") == nullptr)
     return source_.error(node.at, mistake_in(field, node, path) + choice_for(field, node));
   const bool is_choice = node.kind == YamlNode::Kind::kMap && node.find("type") != nullptr;

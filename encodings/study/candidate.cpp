@@ -7,6 +7,7 @@
 #include "core/json_text.h"
 #include "core/table.h"
 #include "encodings/network/canonical.h"
+#include "encodings/space/value_json.h"
 #include "encodings/study/encodings.h"
 #include "encodings/study/json_values.h"
 #include "encodings/study/study_config.h"
@@ -30,7 +31,7 @@ json resolved(const json& node, const Genome& genome) {
   if (const auto choice = node.find("$"); choice != node.end()) {
     const auto name = choice->get<std::string>();
     if (!genome.is_active(name)) return {};
-    return std::visit([](const auto& value) { return json(value); }, genome.value(name));
+    return json_value(genome.value(name));
   }
   json members = json::object();
   for (const auto& [key, member] : node.items()) {
@@ -94,7 +95,8 @@ std::vector<std::string> StudyConfig::table_key(const Genome& genome) const {
 std::vector<std::pair<std::string, Value>> StudyConfig::parameters(const Genome& genome) const {
   std::vector<std::pair<std::string, Value>> values;
   const json all = resolved(section_of(*template_, "parameters"), genome);
-  for (const auto& [name, value] : all.items()) values.emplace_back(name, value_from(value));
+  for (const auto& [name, value] : all.items())
+    values.emplace_back(name, value_in_json(value).value());
   return values;
 }
 

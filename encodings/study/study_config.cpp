@@ -12,6 +12,7 @@
 #include "core/table.h"
 #include "encodings/schema/schema_reader.h"
 #include "encodings/schema/yaml_tree.h"
+#include "encodings/space/value_json.h"
 #include "encodings/study/command_reader.h"
 #include "encodings/study/conditions.h"
 #include "encodings/study/data_checks.h"
@@ -162,7 +163,7 @@ class StudyLoader {
   Result<void> read_function(const json& section) {
     FunctionConfig function{.name = section.at("name"), .options = {}};
     for (const auto& [key, value] : section.items()) {
-      if (key != "name") function.options[key] = value_from(value);
+      if (key != "name") function.options[key] = value_in_json(value).value();
     }
     DETOL_ASSIGN(study_.space, find_row(functions(), function.name)->space(function));
     study_.function = std::move(function);

@@ -12,6 +12,7 @@
 
 #include "core/json_text.h"
 #include "core/table.h"
+#include "encodings/space/value_json.h"
 #include "knowledge/exchange/optuna.h"
 #include "knowledge/storage/page_checksums.h"
 #include "knowledge/storage/scoped_limits.h"
@@ -210,12 +211,8 @@ class OptunaReader {
     const json choices = attributes.value("choices", json());
     if (!choices.is_array() || stored >= static_cast<double>(choices.size())) return std::nullopt;
     const json& choice = choices[static_cast<std::size_t>(stored)];
-    if (choice.is_boolean()) return choice.get<bool>();
-    if (choice.is_number_integer()) return choice.get<std::int64_t>();
-    if (choice.is_number_float()) return choice.get<double>();
-    if (choice.is_string()) return choice.get<std::string>();
     if (choice.is_null()) return std::string("None");  // as `detol new --from` makes it
-    return std::nullopt;
+    return value_in_json(choice);
   }
 
   Result<void> read_curve(std::int64_t trial, TrialHistory& history) {

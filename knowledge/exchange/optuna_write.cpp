@@ -7,6 +7,7 @@
 
 #include "core/durable_file.h"
 #include "core/json_text.h"
+#include "encodings/space/value_json.h"
 #include "knowledge/exchange/optuna.h"
 #include "knowledge/storage/file_system.h"
 #include "knowledge/storage/sqlite.h"
@@ -81,10 +82,6 @@ std::string_view value_type_of(double value) {
   return "FINITE";
 }
 
-json json_of(const Value& value) {
-  return std::visit([](const auto& inner) { return json(inner); }, value);
-}
-
 // Optuna accepts a step only where there is no log.
 std::string distribution_of(const Domain& domain) {
   json attributes;
@@ -95,7 +92,8 @@ std::string distribution_of(const Domain& domain) {
       break;
     case DomainKind::kCategorical:
       attributes["choices"] = json::array();
-      for (const Value& choice : domain.choices) attributes["choices"].push_back(json_of(choice));
+      for (const Value& choice : domain.choices)
+        attributes["choices"].push_back(json_value(choice));
       break;
     case DomainKind::kInt:
       name = "IntDistribution";

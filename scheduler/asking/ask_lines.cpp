@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,6 +10,7 @@
 #include "core/json_numbers.h"
 #include "core/json_text.h"
 #include "encodings/network/layer_json.h"
+#include "encodings/space/value_json.h"
 #include "scheduler/best_trial.h"
 
 namespace detol::inline scheduler {
@@ -86,8 +86,7 @@ Result<std::vector<Metric>> metrics_from(const json& values, const StudyConfig& 
 Json params_of(const StudyConfig& config, const Genome& genome) {
   Json params = Json::object();
   const auto values = config.ends_by_itself() ? config.parameters(genome) : genome.assignments();
-  for (const auto& [name, value] : values)
-    std::visit([&, &name = name](const auto& held) { params[name] = held; }, value);
+  for (const auto& [name, value] : values) params[name] = json_value<Json>(value);
   return params;
 }
 
@@ -113,25 +112,14 @@ Json json_of(const StudyConfig& config, const AskedTrial& trial) {
   return answer;
 }
 
-bool is_beyond_63_bits(const json& whole) {
-  return whole.is_number_unsigned() &&
-         whole.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()};
-}
-
 Result<Genome> genome_from(const json& params, const StudyConfig& config) {
   std::vector<std::pair<std::string, Value>> assignments;
   if (!params.is_object()) return bad("\"params\" must be an object");
   for (const auto& [name, value] : params.items()) {
-    if (value.is_boolean())
-      assignments.emplace_back(name, value.get<bool>());
-    else if (value.is_number_integer() && !is_beyond_63_bits(value))
-      assignments.emplace_back(name, value.get<std::int64_t>());
-    else if (value.is_number())
-      assignments.emplace_back(name, value.get<double>());
-    else if (value.is_string())
-      assignments.emplace_back(name, value.get<std::string>());
-    else
+    auto read = value_in_json(value);
+    if (!read)
       return bad(fmt::format("the parameter {} must be a number, a text, true or false", name));
+    assignments.emplace_back(name, *std::move(read));
   }
   return config.space.genome(assignments);
 }

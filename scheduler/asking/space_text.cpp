@@ -5,19 +5,16 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json_text.h"
+#include "encodings/space/value_json.h"
 
 namespace detol::inline scheduler {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json json_of(const Value& value) {
-  return std::visit([](const auto& held) { return Json(held); }, value);
-}
-
 Json json_of(const std::vector<Value>& values) {
   Json list = Json::array();
-  for (const Value& value : values) list.push_back(json_of(value));
+  for (const Value& value : values) list.push_back(json_value<Json>(value));
   return list;
 }
 
@@ -82,7 +79,7 @@ Result<StudyConfig> external_config(const Space& space, const StudyOptions& opti
   if (!options.warm_start) file["search"]["warm_start"] = "none";
   for (const auto& trial : options.initial_trials) {
     Json candidate = Json::object();
-    for (const auto& [name, value] : trial) candidate[name] = json_of(value);
+    for (const auto& [name, value] : trial) candidate[name] = json_value<Json>(value);
     file["search"]["initial_trials"].push_back(std::move(candidate));
   }
   const std::string text = compact(file);

@@ -8,6 +8,7 @@
 
 #include "core/file.h"
 #include "core/json_text.h"
+#include "encodings/space/value_json.h"
 
 namespace detol::inline scheduler {
 namespace {
@@ -43,20 +44,9 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-Json to_json(const Value& value) {
-  return std::visit([](const auto& v) { return Json(v); }, value);
-}
-
-Value value_from(const Json& json) {
-  if (json.is_boolean()) return json.get<bool>();
-  if (json.is_number_integer()) return json.get<std::int64_t>();
-  if (json.is_number()) return json.get<double>();
-  return json.get<std::string>();
-}
-
 Json to_json(const RecordedTrial& trial) {
   Json params = Json::object();
-  for (const auto& [name, value] : trial.params) params[name] = to_json(value);
+  for (const auto& [name, value] : trial.params) params[name] = json_value<Json>(value);
   Json reports = Json::array();
   for (const RecordedReport& report : trial.reports) {
     Json metrics = Json::object();
@@ -68,6 +58,11 @@ Json to_json(const RecordedTrial& trial) {
   }
   const Json failure = trial.failure ? Json(to_text(*trial.failure)) : Json();
   return {{"params", std::move(params)}, {"failure", failure}, {"reports", std::move(reports)}};
+}
+
+Value value_from(const Json& json) {
+  auto value = value_in_json(json);
+  return value ? *std::move(value) : json.get<std::string>();  // which throws
 }
 
 // Throws a nlohmann exception where the line is not one of to_json().

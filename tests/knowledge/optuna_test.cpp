@@ -102,6 +102,17 @@ TEST(Optuna, AChoiceOfNullIsTheTextNone) {
   EXPECT_EQ(trials[0].params[1], (std::pair<std::string, Value>("op", std::string("None"))));
 }
 
+TEST(Optuna, AChoiceBeyond63BitsKeepsItsSize) {
+  const Folder folder;
+  const auto path = changed_by(
+      folder,
+      R"(UPDATE trial_params SET param_value = 1, distribution_json = '{"name": )"
+      R"("CategoricalDistribution", "attributes": {"choices": [10, 18446744073709551615]}}' )"
+      R"(WHERE param_name = 'op')");
+  const auto trials = must(read_optuna(source_of(path)));
+  EXPECT_EQ(trials[0].params[1].second, Value(18446744073709551616.0));
+}
+
 // Frameworks count steps from 0. All trials are shifted alike, so that equal epochs stay equal.
 TEST(Optuna, StepsFromZeroBecomeEpochsFromOne) {
   const Folder folder;
