@@ -83,8 +83,8 @@ Command trials_command() {
                   {"--where", "EXPR",
                    "only those for which this SQL expression holds; default: all"},
                   {"--sort", "METRIC",
-                   "a metric, best first, or a parameter, smallest first; default: by number; with "
-                   "--top best first"},
+                   "a metric, best first; a parameter, or a metric of unknown direction, smallest "
+                   "first; default: by number; with --top best first"},
                   {"--top", "N",
                    "only the first N, best first unless sorted otherwise; default: all"}},
       .examples =

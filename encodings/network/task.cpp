@@ -12,26 +12,29 @@ constexpr std::array<Words, 1> kSoftmaxLosses = {"cross_entropy"};
 constexpr std::array<Words, 1> kSigmoidLosses = {"binary_cross_entropy"};
 constexpr std::array<Words, 3> kDistances = {"mse", "mae", "huber"};
 
-enum class Better { kLarger, kSmaller };
-
 // Metric: the direction stands beside the name, so that no metric is without one.
 struct Metric {
-  constexpr Metric(Words its_name, Better its_better) : name(its_name), better(its_better) {}
   Words name;
-  Better better;
+  bool is_better_if_larger;
 };
 
-constexpr std::array kOfClasses = {
-    Metric{"val_accuracy", Better::kLarger}, Metric{"val_loss", Better::kSmaller},
-    Metric{"train_loss", Better::kSmaller},  Metric{"train_accuracy", Better::kLarger},
-    Metric{"val_f1", Better::kLarger},       Metric{"val_balanced_accuracy", Better::kLarger},
-    Metric{"val_auc", Better::kLarger},      Metric{"val_average_precision", Better::kLarger},
-    Metric{"val_mcc", Better::kLarger},      Metric{"val_ece", Better::kSmaller},
-    Metric{"val_top5", Better::kLarger}};
-constexpr std::array kOfRegression = {
-    Metric{"val_loss", Better::kSmaller}, Metric{"train_loss", Better::kSmaller},
-    Metric{"val_mae", Better::kSmaller}, Metric{"val_rmse", Better::kSmaller},
-    Metric{"val_r2", Better::kLarger}};
+constexpr Metric more(Words name) {
+  return {name, true};
+}
+
+constexpr Metric less(Words name) {
+  return {name, false};
+}
+
+constexpr Metric kLoss = less("val_loss"), kTrainLoss = less("train_loss");
+constexpr std::array kOfClasses = {more("val_accuracy"), kLoss,
+                                   kTrainLoss,           more("train_accuracy"),
+                                   more("val_f1"),       more("val_balanced_accuracy"),
+                                   more("val_auc"),      more("val_average_precision"),
+                                   more("val_mcc"),      less("val_ece"),
+                                   more("val_top5")};
+constexpr std::array kOfRegression = {kLoss, kTrainLoss, less("val_mae"), less("val_rmse"),
+                                      more("val_r2")};
 
 template <std::size_t kCount>
 constexpr std::array<Words, kCount> metric_words(const std::array<Metric, kCount>& metrics) {
@@ -56,6 +59,14 @@ constexpr std::array kTasks = {
             kRegressionMetrics},
 };
 
+// Returns what a metric measures of one of the splits: of test_accuracy "accuracy". Empty for the
+// metric of a program that is named otherwise.
+Words measure_of(Words metric) {
+  for (const Words split : {"val_", "train_", "test_"})
+    if (metric.starts_with(split)) return metric.substr(split.size());
+  return {};
+}
+
 }  // namespace
 
 std::span<const TaskRow> tasks() {
@@ -67,8 +78,8 @@ const TaskRow& row_of(TaskKind kind) {
 }
 
 bool is_better_if_larger(std::string_view metric) {
-  const auto is_it = [metric](const Metric& one) {
-    return one.name == metric && one.better == Better::kLarger;
+  const auto is_it = [measure = measure_of(metric)](const Metric& one) {
+    return measure_of(one.name) == measure && one.is_better_if_larger;
   };
   return std::ranges::any_of(kOfClasses, is_it) || std::ranges::any_of(kOfRegression, is_it);
 }

@@ -38,5 +38,22 @@ TEST(Metrics, HaveTheDirectionOfWhatTheyMeasure) {
     EXPECT_TRUE(is_better_if_larger(metric)) << metric;
 }
 
+TEST(Metrics, HaveOneDirectionInEverySplit) {
+  for (const TaskRow& task : tasks()) {
+    for (const std::string_view metric : task.metrics) {
+      const std::string measure(metric.substr(metric.find('_') + 1));
+      for (const char* split : {"val_", "train_", "test_"})
+        EXPECT_EQ(is_better_if_larger(split + measure), is_better_if_larger(metric)) << measure;
+    }
+  }
+  EXPECT_TRUE(is_better_if_larger("test_accuracy"));
+}
+
+// A program's metric is minimized unless the study says otherwise.
+TEST(Metrics, OfOtherNamesAreBetterIfSmaller) {
+  for (const char* metric : {"", "accuracy", "test_", "val_speed", "test_accuracy_2", "xval_f1"})
+    EXPECT_FALSE(is_better_if_larger(metric)) << metric;
+}
+
 }  // namespace
 }  // namespace detol
