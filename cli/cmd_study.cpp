@@ -19,6 +19,7 @@
 #include "knowledge/requests.h"
 #include "knowledge/storage/writer.h"
 #include "knowledge/studies.h"
+#include "scheduler/time_limits.h"
 #include "studies/labels.h"
 #include "studies/open_study.h"
 #include "studies/study_requests.h"

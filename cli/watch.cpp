@@ -15,6 +15,7 @@
 #include "knowledge/studies.h"
 #include "scheduler/monitor/live_spent.h"
 #include "scheduler/monitor/study_monitor.h"
+#include "scheduler/time_limits.h"
 #include "studies/open_study.h"
 
 namespace detol::inline cli {

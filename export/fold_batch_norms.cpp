@@ -11,11 +11,10 @@
 #include <map>
 
 #include "export/export.h"
+#include "trainer/backends/norm_constants.h"
 
 namespace detol::inline exporting {
 namespace {
-
-constexpr double kBatchNormEpsilon = 1e-5;  // encodings/network/layer.h
 
 using Tensors = std::map<std::string, Tensor>;
 
@@ -53,7 +52,7 @@ void fold(const std::string& norm, const std::string& layer, Tensors& tensors) {
     bias = {layer + ".bias", {static_cast<std::int64_t>(channels)}, std::vector<float>(channels)};
   const std::size_t per_channel = weight.size() / channels;
   for (std::size_t c = 0; c < channels; ++c) {
-    const double scale = gamma[c] / std::sqrt(variance[c] + kBatchNormEpsilon);
+    const double scale = gamma[c] / std::sqrt(variance[c] + kNormEpsilon);
     for (std::size_t i = c * per_channel; i < (c + 1) * per_channel; ++i)
       weight[i] = static_cast<float>(scale * weight[i]);
     bias.data[c] = static_cast<float>(scale * (bias.data[c] - mean[c]) + beta[c]);

@@ -13,12 +13,13 @@
 #include <vector>
 
 #include "core/result.h"
+#include "trainer/backends/norm_constants.h"
 
 namespace detol::inline exporting {
 
 inline constexpr int kOnnxOpset = 13;
-inline constexpr int kOnnxNormOpset = 17;     // for networks with layer norm, which 13 lacks
-inline constexpr float kOnnxEpsilon = 1e-5f;  // for both norms, encodings/network/layer.h
+inline constexpr int kOnnxNormOpset = 17;  // for networks with layer norm, which 13 lacks
+inline constexpr auto kOnnxEpsilon = static_cast<float>(kNormEpsilon);
 
 // Permutations of N x C x H x W to N x H x W x C and back.
 inline const std::vector<std::int64_t> kToChannelsLast = {0, 2, 3, 1};

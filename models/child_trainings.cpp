@@ -36,6 +36,7 @@
 #include "core/log.h"
 #include "core/suspension.h"
 #include "models/stop_signals.h"
+#include "scheduler/time_limits.h"
 
 namespace detol::inline models {
 namespace {
@@ -80,15 +81,12 @@ void write_line(int pipe, const json& line) {
   }
 }
 
-constexpr double kHungS = 60;  // without progress, as of a worker of a search (worker_pool.h)
-constexpr double kHungSteps = 20;
-
 // ProgressWatch: whether a training stands still for longer than it may.
 class ProgressWatch {
  public:
   bool hangs(std::uint64_t progress) {
     const double now_s = system_clock().now_s();
-    if (progress == seen_) return now_s - changed_s_ > std::max(patience(kHungS), limit_s());
+    if (progress == seen_) return now_s - changed_s_ > hangs_after_s(slowest_s_);
     if (seen_ > 0) slowest_s_ = std::max(slowest_s_, now_s - changed_s_);
     changed_s_ = now_s;
     seen_ = progress;
@@ -96,8 +94,6 @@ class ProgressWatch {
   }
 
  private:
-  double limit_s() const { return kHungSteps * slowest_s_; }
-
   std::uint64_t seen_ = 0;
   double changed_s_ = system_clock().now_s();
   double slowest_s_ = 0;

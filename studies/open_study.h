@@ -23,9 +23,6 @@ struct OpenStudy {
 // kStudy with a did-you-mean.
 Result<OpenStudy> open_study(const std::string& storage, const std::string& study);
 
-// Seconds within which a supervisor starts another master.
-inline constexpr double kRestartS = 5;
-
 // Returns the process that has locked the study, or nullopt. Errors (kStorage): as
 // current_writers().
 Result<std::optional<Writer>> runner_of(const std::string& storage, const StudyRecord& study);

@@ -9,6 +9,7 @@
 #include "core/log.h"
 #include "knowledge/artefacts.h"
 #include "scheduler/budget.h"
+#include "scheduler/time_limits.h"
 #include "studies/open_study.h"
 
 namespace detol::inline studies {

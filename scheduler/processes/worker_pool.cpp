@@ -10,13 +10,12 @@
 #include "core/fault.h"
 #include "core/log.h"
 #include "scheduler/processes/supervisor_protocol.h"
+#include "scheduler/time_limits.h"
 
 namespace detol::inline scheduler {
 namespace {
 
 constexpr double kWorkerSilentS = 30;  // without a message: dead
-constexpr double kHungS = 60;          // least time without a step of a worker that hangs
-constexpr double kHungSteps = 20;      // the same, in multiples of its slowest step
 constexpr double kLoadS = 600;         // without becoming ready: it hangs
 constexpr double kGatherS = 15;        // for workers that outlived a master to send Hello
 constexpr double kResendS = 5;         // before a Train that no heartbeat shows is sent again
@@ -274,7 +273,7 @@ class WorkerPool final : public Pool {
     if (worker->train.attempt == 0 || !worker->kill_reason.empty()) return;
     if (beat.trial != worker->train.trial || beat.attempt != worker->train.attempt) {
       if (clock_.now_s() - worker->sent_s > patience(kResendS)) start(number, worker->train);
-    } else if (beat.quiet_s > std::max(patience(kHungS), kHungSteps * beat.slowest_s)) {
+    } else if (beat.quiet_s > hangs_after_s(beat.slowest_s)) {
       return end(number, fmt::format("it hung: no step for {:.0f} s", beat.quiet_s));
     }
     if (is_suspended_) suspend(*worker);

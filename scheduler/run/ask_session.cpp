@@ -20,6 +20,7 @@
 #include "scheduler/launchers/rendezvous.h"
 #include "scheduler/processes/calls.h"
 #include "scheduler/processes/run_folder.h"
+#include "scheduler/time_limits.h"
 
 namespace detol::inline scheduler {
 namespace {
@@ -28,7 +29,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr auto kTryAgain = std::chrono::milliseconds(5);
-constexpr double kRestartS = 2;  // in which a supervisor has started a master that was killed again
 // A call may be what ends whoever gets it: it is sent to one more, for a process that was killed.
 constexpr int kMostEnds = 2;
 constexpr double kSoonS = 60;

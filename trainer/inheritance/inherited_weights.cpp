@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "trainer/backends/norm_constants.h"
 #include "trainer/inheritance/aligned_network.h"
 #include "trainer/inheritance/channel_moments.h"
 
@@ -11,8 +12,6 @@ namespace detol::inline trainer {
 namespace {
 
 using Start = NodeStart::Kind;
-
-constexpr double kEpsilon = 1e-5;  // of batch norm
 
 // NodeTensors gives the tensors of one node by their short names.
 class NodeTensors {
@@ -165,7 +164,7 @@ class Filler {
     for (std::size_t c = 0; c < in.mean.size(); ++c) {
       const float mean = static_cast<float>(in.mean[c]);
       const float variance = std::max(static_cast<float>(in.variance[c]), 1e-3f);
-      (*our(id, "gamma"))[c] = std::sqrt(variance + static_cast<float>(kEpsilon));
+      (*our(id, "gamma"))[c] = std::sqrt(variance + static_cast<float>(kNormEpsilon));
       (*our(id, "running_var"))[c] = variance;
       (*our(id, "beta"))[c] = (*our(id, "running_mean"))[c] = mean;
     }

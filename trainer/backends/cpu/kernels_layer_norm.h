@@ -5,6 +5,7 @@
 
 #include "trainer/backends/cpu/kernels.h"
 #include "trainer/backends/cpu/lanes.h"
+#include "trainer/backends/norm_constants.h"
 
 namespace detol::inline trainer::onednn {
 namespace {
@@ -51,7 +52,8 @@ void measure_position(const LayerNorm& n, std::ptrdiff_t first, std::ptrdiff_t a
     squares += d * d;
   }
   n.mean[at] = mean;
-  n.inverse[at] = static_cast<float>(1 / __builtin_sqrt(total_of(squares) / channels + 1e-5));
+  n.inverse[at] =
+      static_cast<float>(1 / __builtin_sqrt(total_of(squares) / channels + kNormEpsilon));
 }
 
 void layer_norm(const LayerNorm& n, const float* beta, float* y) {

@@ -12,12 +12,10 @@
 #include <cmath>
 
 #include "trainer/backends/cpu/lower.h"
+#include "trainer/backends/norm_constants.h"
 
 namespace detol::inline trainer::onednn {
 namespace {
-
-constexpr double kEpsilon = 1e-5;
-constexpr double kStatisticsMomentum = 0.1;
 
 // Norm is shared by both directions; it lives as long as the candidate.
 struct Norm {
@@ -112,8 +110,8 @@ void run_forward(Norm& norm, const StepContext& context) {
   auto *mean = norm.mean->as<float>(), *scale = norm.scale->as<float>();
   for (std::size_t c = 0; c < norm.channels; ++c) {
     mean[c] = static_cast<float>(norm.wide_mean[c]);
-    scale[c] =
-        static_cast<float>(static_cast<double>(gamma[c]) / std::sqrt(norm.variance[c] + kEpsilon));
+    scale[c] = static_cast<float>(static_cast<double>(gamma[c]) /
+                                  std::sqrt(norm.variance[c] + kNormEpsilon));
   }
   machine().kernels->norm_forward(call_of(norm, norm.extent));
 }
@@ -145,14 +143,16 @@ void run_sums(Norm& norm, const StepContext& context, const Buffer* term, const 
   auto* gamma_gradient = norm.gamma->gradient.as<float>();
   auto* beta_gradient = norm.beta->gradient.as<float>();
   for (std::size_t c = 0; c < norm.channels; ++c) {
-    gamma_gradient[c] = static_cast<float>(norm.moment[c] / std::sqrt(norm.variance[c] + kEpsilon));
+    gamma_gradient[c] =
+        static_cast<float>(norm.moment[c] / std::sqrt(norm.variance[c] + kNormEpsilon));
     beta_gradient[c] = static_cast<float>(norm.sum[c]);
   }
   if (norm.group != nullptr) combine_sums(norm);
   auto *mean_g = norm.mean_g->as<float>(), *slope = norm.slope->as<float>();
   for (std::size_t c = 0; c < norm.channels; ++c) {
     mean_g[c] = static_cast<float>(norm.sum[c] / norm.count);
-    slope[c] = static_cast<float>(norm.moment[c] / ((norm.variance[c] + kEpsilon) * norm.count));
+    slope[c] =
+        static_cast<float>(norm.moment[c] / ((norm.variance[c] + kNormEpsilon) * norm.count));
   }
 }
 

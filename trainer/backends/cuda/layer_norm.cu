@@ -2,11 +2,12 @@
 // one warp per position; and the addition and the gradient of a bias.
 
 #include "trainer/backends/cuda/column_sums.cuh"
+#include "trainer/backends/norm_constants.h"
 
 namespace detol::inline trainer::cuda {
 namespace {
 
-constexpr float kEpsilon = 1e-5F;
+constexpr auto kEpsilon = static_cast<float>(kNormEpsilon);
 constexpr int kWarp = 32;
 constexpr int kRowsOfABlock = kThreads / kWarp;
 

@@ -9,16 +9,14 @@
 // digits from them (Chan, Golub and LeVeque, 1983, "Algorithms for computing the sample variance").
 
 #include "trainer/backends/cuda/column_sums.cuh"
+#include "trainer/backends/norm_constants.h"
 
 namespace detol::inline trainer::cuda {
 namespace {
 
-constexpr double kEpsilon = 1e-5;
-constexpr double kStatisticsMomentum = 0.1;
-
 // Turns the statistics of a channel into what the other kernels read.
 __device__ void set_statistics(const NormCall& call, unsigned c, double mean, double variance) {
-  const double inverse = 1.0 / sqrt(variance + kEpsilon);
+  const double inverse = 1.0 / sqrt(variance + kNormEpsilon);
   const auto gamma = static_cast<double>(call.gamma[c]);
   call.mean[c] = static_cast<float>(mean);
   call.inverse[c] = static_cast<float>(inverse);

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "trainer/backends/norm_constants.h"
 #include "trainer/backends/reference/windows.h"
 
 namespace detol::inline trainer::reference {
 namespace {
-
-constexpr double kEpsilon = 1e-5;
-constexpr double kStatisticsMomentum = 0.1;
 
 // --- dense, flatten -----------------------------------------------------------------------------
 
@@ -116,7 +114,7 @@ void batch_norm_forward(const LayerContext<Real>& t) {
       m = moments_of(t, channel);
       move_statistics(t, c, m);
     }
-    const Real scale = t.parameters[0][c] / std::sqrt(m.variance + static_cast<Real>(kEpsilon));
+    const Real scale = t.parameters[0][c] / std::sqrt(m.variance + static_cast<Real>(kNormEpsilon));
     for_channel(t, channel, [&](auto... at) {
       t.output.at(at...) = (t.inputs[0].at(at...) - m.mean) * scale + t.parameters[1][c];
     });
@@ -128,7 +126,7 @@ void batch_norm_backward(const LayerContext<Real>& t) {
   for (std::int64_t channel = 0; channel < t.output.shape.channels; ++channel) {
     const auto c = static_cast<std::size_t>(channel);
     const Moments<Real> m = moments_of(t, channel);
-    const Real inverse = 1 / std::sqrt(m.variance + static_cast<Real>(kEpsilon));
+    const Real inverse = 1 / std::sqrt(m.variance + static_cast<Real>(kNormEpsilon));
     Real gamma_gradient = 0, beta_gradient = 0;
     for_channel(t, channel, [&](auto... at) {
       const Real g = t.output_gradient.at(at...);
@@ -176,7 +174,7 @@ template <typename Real>
 void layer_norm_forward(const LayerContext<Real>& t) {
   for_position(t, [&](std::int64_t n, std::int64_t y, std::int64_t x) {
     const Moments<Real> m = moments_at(t.inputs[0], n, y, x);
-    const Real inverse = 1 / std::sqrt(m.variance + static_cast<Real>(kEpsilon));
+    const Real inverse = 1 / std::sqrt(m.variance + static_cast<Real>(kNormEpsilon));
     for (std::int64_t channel = 0; channel < t.output.shape.channels; ++channel) {
       const auto c = static_cast<std::size_t>(channel);
       const Real normal = (t.inputs[0].at(n, channel, y, x) - m.mean) * inverse;
@@ -189,7 +187,7 @@ template <typename Real>
 void layer_norm_backward(const LayerContext<Real>& t) {
   for_position(t, [&](std::int64_t n, std::int64_t y, std::int64_t x) {
     const Moments<Real> m = moments_at(t.inputs[0], n, y, x);
-    const Real inverse = 1 / std::sqrt(m.variance + static_cast<Real>(kEpsilon));
+    const Real inverse = 1 / std::sqrt(m.variance + static_cast<Real>(kNormEpsilon));
     Real mean_g = 0, mean_product = 0;
     const auto for_channels = [&](auto visit) {
       for (std::int64_t channel = 0; channel < t.output.shape.channels; ++channel) {
