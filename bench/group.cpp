@@ -1,7 +1,6 @@
 #include "bench/group.h"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -16,6 +15,7 @@
 
 #include "bench/networks.h"
 #include "bench/trainer.h"
+#include "core/child_process.h"
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/program.h"
@@ -156,7 +156,7 @@ GroupResult run_group(int ranks, const GroupWork& work) {
       result = {};
     std::fclose(output);
   }
-  if (child > 0) waitpid(child, nullptr, 0);
+  if (child > 0) wait_for_end(child);
   return result;
 }
 

@@ -1,7 +1,6 @@
 #include "bench/trainer.h"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "bench/loader.h"
 #include "bench/networks.h"
 #include "bench/peak.h"
+#include "core/child_process.h"
 #include "core/clock.h"
 #include "core/table.h"
 #include "trainer/backends/cpu/onednn.h"
@@ -168,7 +168,7 @@ double sum_of_processes(int processes, const std::function<double()>& measure) {
   double total = 0, number = 0;
   while (read(pipes[0], &number, sizeof number) == sizeof number) total += number;
   close(pipes[0]);
-  for (pid_t child : children) waitpid(child, nullptr, 0);
+  for (pid_t child : children) wait_for_end(child);
   return total;
 }
 

@@ -12,6 +12,8 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/settings.h"
+#include "cli/slurm_script.h"
+#include "core/child_process.h"
 #include "core/file.h"
 #include "core/program.h"
 #include "knowledge/studies.h"
@@ -101,8 +103,7 @@ Result<std::string> output_of(std::vector<std::string> words) {
   for (ssize_t count = 0; error == 0 && (count = ::read(ends[0], bytes, sizeof bytes)) > 0;)
     text.append(bytes, static_cast<std::size_t>(count));
   ::close(ends[0]);
-  int status = 0;
-  if (error == 0) ::waitpid(pid, &status, 0);
+  const int status = error == 0 ? wait_for_end(pid) : 0;
   if (error == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) return text;
   return fail(ErrorCode::kUsage, fmt::format("{} refused the job; it said why above", words[0]));
 }

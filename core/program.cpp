@@ -17,13 +17,17 @@ std::filesystem::path program_path() {
 }
 
 std::string find_program(const std::string& name) {
+  const auto is_program = [](const std::filesystem::path& file) {
+    std::error_code error;
+    return std::filesystem::is_regular_file(file, error) && ::access(file.c_str(), X_OK) == 0;
+  };
   if (name.find('/') != std::string::npos)
-    return ::access(name.c_str(), X_OK) == 0 ? std::filesystem::absolute(name).string() : "";
+    return is_program(name) ? std::filesystem::absolute(name).string() : "";
   const char* path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe)
-  std::istringstream folders(path == nullptr ? "" : path);
+  std::istringstream folders(path == nullptr ? "/usr/bin:/bin" : path);
   for (std::string folder; std::getline(folders, folder, ':');) {
-    std::string program = folder + "/" + name;
-    if (::access(program.c_str(), X_OK) == 0) return program;
+    std::string program = std::filesystem::path(folder) / name;
+    if (is_program(program)) return program;
   }
   return {};
 }

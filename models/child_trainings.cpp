@@ -29,6 +29,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/child_process.h"
 #include "core/clock.h"
 #include "core/exit_code.h"
 #include "core/fault.h"
@@ -290,9 +291,7 @@ class Children {
     Child child = std::move(children_[at]);
     children_.erase(children_.begin() + static_cast<std::ptrdiff_t>(at));
     ::close(child.pipe);
-    int status = 0;
-    while (::waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
-    }
+    const int status = wait_for_end(child.pid);
     State& state = states_[child.training];
     state.runs = false;
     if (child.hung) return note_crash(state, "it made no progress");

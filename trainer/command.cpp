@@ -294,7 +294,7 @@ class CommandEvaluator final : public Evaluator {
 }  // namespace
 
 Result<DatasetInfo> inspect_command(const StudyConfig& config) {
-  DETOL_TRY(find_program(config.command->run.front(), config.command->folder));
+  DETOL_TRY(runnable_program(config.command->run.front(), config.command->folder));
   return DatasetInfo{};
 }
 

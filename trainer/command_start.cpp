@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json_text.h"
+#include "core/program.h"
 #include "core/usable.h"
 #include "encodings/space/value_json.h"
 #include "encodings/study/written_parameters.h"
@@ -53,7 +54,7 @@ std::string threads_of(const StudyConfig& config, ProgramShape shape) {
 std::vector<std::string> launch_words() {
   // NOLINTBEGIN(concurrency-mt-unsafe): nobody changes the environment.
   const char* node = std::getenv("SLURMD_NODENAME");
-  const bool is_slurm = std::getenv("SLURM_JOB_ID") != nullptr && find_program("srun", "");
+  const bool is_slurm = std::getenv("SLURM_JOB_ID") != nullptr && !find_program("srun").empty();
   if (!is_slurm) return {"mpiexec", "-n", "{ranks}"};
   if (std::getenv("SLURM_STEP_ID") == nullptr || node == nullptr)
     return {"srun", "--exact", "--kill-on-bad-exit=1", "--quiet", "-c1", "-n", "{ranks}"};

@@ -8,17 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "core/child_process.h"
 #include "core/log.h"
 #include "core/usable.h"
 #include "trainer/collectives/mpi_group.h"
 
 namespace detol::inline scheduler {
-namespace {
-
-// Prefixes of the variables that a launcher gives to every process of a job.
-constexpr std::string_view kMpiVariables[] = {"OMPI_", "PMIX_", "PMI_", "MPI_LOCAL", "HYDI_"};
-
-}  // namespace
 
 int ranks_of(const RunOptions& options) {
   if (options.group_size > 0) return options.group_size;
@@ -74,9 +69,7 @@ void forget_own_mpi_job() {
   std::vector<std::string> names;
   for (char** setting = environ; *setting != nullptr; ++setting) {
     const std::string_view text = *setting;
-    const bool is_mpis = std::ranges::any_of(
-        kMpiVariables, [text](std::string_view prefix) { return text.starts_with(prefix); });
-    if (is_mpis) names.emplace_back(text.substr(0, text.find('=')));
+    if (is_of_mpi_job(text)) names.emplace_back(text.substr(0, text.find('=')));
   }
   for (const std::string& name : names) ::unsetenv(name.c_str());  // NOLINT(concurrency-mt-unsafe)
 }

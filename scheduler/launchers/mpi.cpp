@@ -13,6 +13,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "core/child_process.h"
 #include "core/exit_code.h"
 #include "core/log.h"
 #include "scheduler/launchers/gpus.h"
@@ -102,9 +103,7 @@ pid_t fork_supervisor(const std::function<int()>& supervise) {
 }
 
 int wait_for(pid_t child) {
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = wait_for_end(child);
   return WIFEXITED(status) ? WEXITSTATUS(status) : kExitInternal;
 }
 

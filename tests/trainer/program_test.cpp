@@ -136,7 +136,7 @@ TEST(Program, ThatIsATextNeedsALineThatSaysWhatReadsIt) {
   const auto error = [&](const std::string& text) {
     std::ofstream(folder.path() / "run") << text;
     std::filesystem::permissions(folder.path() / "run", std::filesystem::perms::owner_all);
-    const auto found = find_program("./run", folder.path());
+    const auto found = runnable_program("./run", folder.path());
     return found ? std::string() : found.error().message;
   };
   EXPECT_EQ(error("#!/bin/sh\nexit 0\n"), "");

@@ -18,6 +18,8 @@
 #include <sstream>
 #include <utility>
 
+#include "core/child_process.h"
+#include "core/program.h"
 #include "core/table.h"
 #include "core/usable.h"
 
@@ -26,24 +28,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Variables by which an MPI program would take itself for a rank of this process's job, and those
-// that workers alone read.
-constexpr std::string_view kOfThisJob[] = {"OMPI_",  "PMIX_", "PMI_",
-                                           "HYDRA_", "MPIR_", kProgramThreadsVariable};
-
-bool is_of_this_job(std::string_view setting) {
-  for (const std::string_view prefix : kOfThisJob) {
-    if (setting.starts_with(prefix)) return true;
-  }
-  return false;
-}
-
 std::vector<std::string> environment_of(const ProgramStart& start) {
   std::vector<std::string> settings;
   for (char** setting = environ; *setting != nullptr; ++setting) {
     const std::string_view text = *setting;
     const std::string name(text.substr(0, text.find('=')));
-    if (!start.environment.contains(name) && !is_of_this_job(text)) settings.emplace_back(text);
+    const bool is_of_workers = is_of_mpi_job(text) || name == kProgramThreadsVariable;
+    if (!start.environment.contains(name) && !is_of_workers) settings.emplace_back(text);
   }
   for (const auto& [name, value] : start.environment) settings.push_back(name + "=" + value);
   return settings;
@@ -171,34 +162,26 @@ Result<fs::path> runnable(const std::string& name, const fs::path& path) {
 
 }  // namespace
 
-Result<fs::path> find_program(const std::string& name, const fs::path& folder) {
+Result<fs::path> runnable_program(const std::string& name, const fs::path& folder) {
   std::error_code ignored;
   if (!folder.empty() && !fs::is_directory(folder, ignored))
     return cannot_run(name, fmt::format("{} is no folder", folder.string()));
-  const auto is_program = [](const fs::path& path) {
-    std::error_code none;
-    return fs::is_regular_file(path, none) && ::access(path.c_str(), X_OK) == 0;
-  };
-  if (name.find('/') != std::string::npos) {
-    const fs::path path = folder / name;
-    if (is_program(path)) return runnable(name, path);
+  const bool is_path = name.find('/') != std::string::npos;
+  const fs::path path = is_path ? folder / name : fs::path(name);
+  if (const std::string found = find_program(path.string()); !found.empty())
+    return runnable(name, is_path ? path : fs::path(found));
+  if (is_path)
     return cannot_run(name, fs::exists(path, ignored)
                                 ? "it is no executable file"
                                 : fmt::format("there is no {}", path.string()));
-  }
-  const char* path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe)
-  std::istringstream places(path != nullptr ? path : "/usr/bin:/bin");
-  for (std::string place; std::getline(places, place, ':');) {
-    if (is_program(fs::path(place) / name)) return runnable(name, fs::path(place) / name);
-  }
-  const bool is_python = name == "python" && find_program("python3", "");
+  const bool is_python = name == "python" && !find_program("python3").empty();
   return cannot_run(
       name, is_python ? "no folder of PATH has it; python3 is there" : "no folder of PATH has it");
 }
 
 Result<Program> Program::start(const ProgramStart& start) {
   const std::string& name = start.arguments.front();
-  DETOL_ASSIGN(const fs::path path, find_program(name, start.folder));
+  DETOL_ASSIGN(const fs::path path, runnable_program(name, start.folder));
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   auto output = new_pipe(), lifeline = new_pipe(), failure = new_pipe();
   if (!output || !lifeline || !failure) return cannot_run(name, std::strerror(errno));
@@ -217,7 +200,7 @@ Result<Program> Program::start(const ProgramStart& start) {
   { const Descriptor closed = std::move(failure->written); }  // or the read would wait
   int error = 0;
   if (::read(failure->read.get(), &error, sizeof error) == sizeof error) {
-    ::waitpid(pid, nullptr, 0);
+    wait_for_end(pid);
     return cannot_run(name, std::strerror(error));
   }
   Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));

@@ -74,7 +74,7 @@ class Program {
 };
 
 // Returns the program's path by PATH, or why it cannot be run. Errors (kInput).
-Result<std::filesystem::path> find_program(const std::string& name,
-                                           const std::filesystem::path& folder);
+Result<std::filesystem::path> runnable_program(const std::string& name,
+                                               const std::filesystem::path& folder);
 
 }  // namespace detol::inline trainer

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -12,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/child_process.h"
 #include "core/clock.h"
 #include "core/exit_code.h"
 #include "core/json_text.h"
@@ -115,7 +115,7 @@ Result<CudaReport> probe_cuda() {
   if (child.output >= 0) ::close(child.output);
   if (child.pid > 0) {
     ::kill(child.pid, SIGKILL);  // it may hang
-    ::waitpid(child.pid, nullptr, 0);
+    wait_for_end(child.pid);
   }
   const json answer = json_or_discarded(text);
   if (answer.is_object()) return report_from(answer);

@@ -5,7 +5,6 @@
 #include <hdf5.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,8 @@
 #include <map>
 #include <utility>
 #include <vector>
+
+#include "core/child_process.h"
 
 namespace detol::inline trainer {
 
@@ -268,7 +269,7 @@ Hdf5Process::Hdf5Process(Hdf5Process&& other) noexcept
 Hdf5Process::~Hdf5Process() {
   if (process_ < 0) return;
   ::kill(process_, SIGKILL);
-  while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) continue;
+  wait_for_end(process_);
 }
 
 template <typename Answer>
