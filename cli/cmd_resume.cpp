@@ -15,21 +15,10 @@
 namespace detol::inline cli {
 namespace {
 
-// Returns the study's new budget. Only its gpu_s, by which the device is chosen, is exact.
-Result<Budget> budget_of(const StudyRecord& record, std::string_view change) {
-  Budget budget;
-  if (!record.budget.empty()) {
-    DETOL_ASSIGN(budget, parse_budget(record.budget));
-  }
-  if (change.empty()) return budget;
-  const bool adds = change.starts_with('+');
-  DETOL_ASSIGN(Budget asked, parse_budget(change.substr(adds ? 1 : 0)));
-  if (adds && !asked.gpu_s) asked.gpu_s = budget.gpu_s;
-  return asked;
-}
-
 Result<void> choose(const Arguments& arguments, const StudyRecord& record, RunOptions& options) {
-  DETOL_ASSIGN(const Budget budget, budget_of(record, options.budget));
+  DETOL_ASSIGN(const Budget budget, options.budget.empty()
+                                        ? budget_in_force(record.budget)
+                                        : extended(record.budget, options.budget));
   DETOL_ASSIGN(const std::string before, last_backend(options.storage, record.name));
   return choose_device(
       {.device = arguments.text("device", "auto"), .budget = budget, .previous_backend = before},
@@ -51,8 +40,7 @@ Result<int> run_resume(const Arguments& arguments) {
   options.resume = true;
   options.budget = arguments.text("budget");
   if (arguments.has("budget")) {
-    const std::string_view words = options.budget;
-    DETOL_ASSIGN(const Budget asked, parse_budget(words.substr(words.starts_with('+') ? 1 : 0)));
+    DETOL_ASSIGN(const Budget asked, parse_budget(limits_of(options.budget)));
     DETOL_TRY(check_units(asked, options.config));
   }
   DETOL_TRY(check_target(options));

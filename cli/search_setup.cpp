@@ -39,7 +39,7 @@ std::string previous_backend(const RunOptions& options) {
 Result<void> take_budget(const Arguments& arguments, RunOptions& options) {
   const std::string asked = arguments.text("budget");
   const bool resumes = options.if_exists == IfExists::kResume;
-  if (asked.starts_with('+') && !resumes)
+  if (adds_to_budget(asked) && !resumes)
     return fail(ErrorCode::kUsage,
                 fmt::format("--budget {} adds to that of a study that is there; write --budget {} "
                             "--if-exists resume, or leave out the +",
@@ -57,7 +57,7 @@ Result<void> take_budget(const Arguments& arguments, RunOptions& options) {
 }  // namespace
 
 Result<void> check_total(Reader& reader, const StudyRecord& record, std::string_view change) {
-  if (change.starts_with('+')) return {};
+  if (adds_to_budget(change)) return {};
   DETOL_ASSIGN(const Budget total, parse_budget(change));
   const auto in_force = parse_budget(record.budget);
   if (in_force && to_text(*in_force) == to_text(total)) return {};

@@ -10,6 +10,7 @@
 #include "core/program.h"
 #include "core/table.h"
 #include "core/utf8.h"
+#include "scheduler/budget.h"
 #include "scheduler/run/preflight.h"
 
 namespace detol::inline cli {
@@ -97,7 +98,7 @@ Result<std::vector<Override>> overrides_from(const Arguments& arguments) {
     std::string text = arguments.text(setting.flag);
     // More for a study that is there (search_setup.cpp); for one that is not, its total.
     const bool may_add = setting.flag == "budget" && arguments.text("if-exists") == "resume";
-    if (may_add && text.starts_with('+')) text.erase(0, 1);
+    if (may_add && adds_to_budget(text)) text = limits_of(text);
     if (arguments.has(setting.flag) && !is_of_this_run)
       insert(overrides, override_of(setting, text), first_set);
   }

@@ -180,32 +180,40 @@ std::string to_text(const Budget& budget) {
   return fmt::format("{}", fmt::join(parts, ","));
 }
 
-Result<Budget> parse_increase(std::string_view text) {
+Result<Budget> budget_in_force(std::string_view text) {
+  return text.empty() ? Budget{} : parse_budget(text);
+}
+
+bool adds_to_budget(std::string_view change) {
+  return trimmed(change).starts_with('+');
+}
+
+std::string limits_of(std::string_view change) {
   std::string limits;
-  for (std::string_view rest = text; !rest.empty();) {
+  for (std::string_view rest = change; !rest.empty();) {
     const std::size_t end = std::min(rest.size(), rest.find(','));
     std::string_view part = trimmed(rest.substr(0, end));
     if (part.starts_with('+')) part.remove_prefix(1);
     limits += fmt::format("{}{}", limits.empty() ? "" : ",", part);
     rest.remove_prefix(std::min(rest.size(), end + 1));
   }
-  return parse_budget(limits);
+  return limits;
 }
 
-Result<Budget> extended(const Budget& in_force, std::string_view change) {
+Result<Budget> extended(std::string_view in_force, std::string_view change) {
   const std::string_view text = trimmed(change);
-  if (text.empty() || text.front() != '+') return parse_budget(text);
-  DETOL_ASSIGN(const Budget more, parse_increase(text));
-  Budget sum = in_force;
+  if (!adds_to_budget(text)) return parse_budget(text);
+  DETOL_ASSIGN(const Budget more, parse_budget(limits_of(text)));
+  DETOL_ASSIGN(Budget sum, budget_in_force(in_force));
   for (Limit limit : kLimits) {
     if (!(more.*limit)) continue;
-    if (!(in_force.*limit)) {
+    if (!(sum.*limit)) {
       return fail(ErrorCode::kUsage,
                   fmt::format("budget {}: the study's budget, '{}', has no such limit to add to; "
                               "leave out the + to replace the whole",
-                              in_quotes(text), to_text(in_force)));
+                              in_quotes(text), to_text(sum)));
     }
-    sum.*limit = *(in_force.*limit) + *(more.*limit);
+    *(sum.*limit) += *(more.*limit);
   }
   return sum;
 }

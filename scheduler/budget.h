@@ -57,12 +57,18 @@ Result<Budget> parse_budget(std::string_view text);
 // Returns the limits in their shortest form: "10cpu-min".
 std::string to_text(const Budget& budget);
 
-// Reads what is to be added to a budget: `+20trials,+1h`; the first plus stands for all. Errors
-// (kUsage) as parse_budget().
-Result<Budget> parse_increase(std::string_view text);
+// Parses the budget of a study; empty: it runs until a user stops it.
+Result<Budget> budget_in_force(std::string_view text);
 
-// Returns the budget `in_force` after a change: `+100gpu-h` adds to that limit; a change without
-// the plus replaces the whole budget.
-Result<Budget> extended(const Budget& in_force, std::string_view change);
+// A change of a budget is a new total, or what is added to it: `+20trials,+1h`; the first plus
+// stands for all. Returns whether it adds.
+bool adds_to_budget(std::string_view change);
+
+// Returns the limits of a change without their pluses: `20trials,1h`.
+std::string limits_of(std::string_view change);
+
+// Returns the budget that was in force after a change. Errors (kUsage): as parse_budget(), or there
+// is no such limit to add to.
+Result<Budget> extended(std::string_view in_force, std::string_view change);
 
 }  // namespace detol::inline scheduler

@@ -30,11 +30,6 @@ Result<std::string> free_name(Ledger& ledger, const std::string& name) {
 
 }  // namespace
 
-Result<Budget> budget_in_force(const std::string& text) {
-  if (text.empty()) return Budget{};  // runs until a user stops it
-  return parse_budget(text);
-}
-
 Result<ResolvedStudy> resolve_existing(const StudyRecord& record, const StudyRequest& request) {
   const std::string& name = record.name;
   if (!request.resume && request.if_exists == IfExists::kFail) {
@@ -48,8 +43,7 @@ Result<ResolvedStudy> resolve_existing(const StudyRecord& record, const StudyReq
   const std::string text = changes.empty() ? "" : config.text;
   for (const KeyChange& change : changes) log_info("study {}: {}", name, to_text(change));
   if (request.budget.empty()) return ResolvedStudy{name, record.budget, text};
-  DETOL_ASSIGN(const Budget before, budget_in_force(record.budget));
-  DETOL_ASSIGN(const Budget budget, extended(before, request.budget));
+  DETOL_ASSIGN(const Budget budget, extended(record.budget, request.budget));
   return ResolvedStudy{name, to_text(budget), text};
 }
 

@@ -46,9 +46,6 @@ Result<ResolvedStudy> resolve_existing(const StudyRecord& record, const StudyReq
 Result<StudyRecord> open_or_create(Ledger& ledger, const StudyConfig& config,
                                    const ResolvedStudy& resolved, std::uint64_t data_fingerprint);
 
-// Returns the budget of that text; an empty one is unlimited: the study runs until a user stops it.
-Result<Budget> budget_in_force(const std::string& text);
-
 // SearcherInputs: what a study's searcher gets beside its space file.
 struct SearcherInputs {
   std::vector<Source> sources = {};

@@ -65,16 +65,12 @@ Result<void> check_trial(const OpenStudy& study, const RunRequest& request) {
 
 // Returns the total after a change that adds to it.
 Result<std::string> raised(const StudyRecord& study, const std::string& change) {
-  if (!change.starts_with('+'))
+  if (!adds_to_budget(change))
     return fail(ErrorCode::kUsage, fmt::format("budget '{}': a running search takes what is added "
                                                "to its total: +1cpu-h, +20trials",
                                                change));
-  Budget in_force;
-  if (!study.budget.empty()) {
-    DETOL_ASSIGN(in_force, parse_budget(study.budget));
-  }
-  DETOL_TRY(parse_increase(change));
-  const auto total = extended(in_force, change);
+  DETOL_TRY(parse_budget(limits_of(change)));
+  const auto total = extended(study.budget, change);
   if (total) return to_text(*total);
   return fail(ErrorCode::kUsage,
               fmt::format("budget '{}': the study's budget, '{}', has no such limit to add to",

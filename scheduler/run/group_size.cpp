@@ -94,9 +94,7 @@ Result<Known> known_of(const RunOptions& options) {
   DETOL_ASSIGN(std::vector<Event> events, reader->events(record->id));
   std::string budget = record->budget;
   if (!options.budget.empty()) {
-    const Result<Budget> before = budget.empty() ? Budget() : parse_budget(budget);
-    if (!before) return tl::unexpected(before.error());
-    DETOL_ASSIGN(const Budget longer, extended(*before, options.budget));
+    DETOL_ASSIGN(const Budget longer, extended(budget, options.budget));
     budget = to_text(longer);
   }
   return Known{.events = events, .measured_with = events, .budget = std::move(budget)};

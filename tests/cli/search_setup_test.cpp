@@ -75,6 +75,9 @@ TEST_F(SearchWords, APlusAddsToAStudyThatIsThereAlone) {
   const auto setup = set_up("+3trials", "resume");
   ASSERT_TRUE(setup) << setup.error().message;
   EXPECT_EQ(to_text(setup->preflight.budget), "3trials");
+  const auto both = set_up("+3trials,+1cpu-h", "resume");
+  ASSERT_TRUE(both) << both.error().message;
+  EXPECT_EQ(to_text(both->preflight.budget), "1cpu-h,3trials");
 }
 
 TEST_F(SearchWords, WorkersAreANumberOrNone) {

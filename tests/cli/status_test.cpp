@@ -109,6 +109,8 @@ TEST_F(Requests, AreRefusedWhereTheyCannotBeGranted) {
   EXPECT_NE(refusal_of({"study", "budget", "s", "5trials"}).find("+20trials"), std::string::npos);
   EXPECT_NE(refusal_of({"study", "budget", "s", "+1h"}).find("has no such limit"),
             std::string::npos);
+  EXPECT_NE(refusal_of({"resume", "s", "--budget", "+5trials,+1x"}).find("'x' is not a unit"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ TEST(Budget, WithoutALimitNeverEnds) {
 }
 
 TEST(Budget, PlusAddsToTheLimitInForce) {
-  const Budget in_force = parse_budget("10cpu-min,20trials").value();
+  const std::string in_force = "10cpu-min,20trials";
   EXPECT_EQ(to_text(extended(in_force, "+50cpu-min").value()), "1cpu-h,20trials");
   EXPECT_EQ(to_text(extended(in_force, "+5trials").value()), "10cpu-min,25trials");
   EXPECT_EQ(to_text(extended(in_force, "1h").value()), "1h");
@@ -65,8 +65,21 @@ TEST(Budget, PlusAddsToTheLimitInForce) {
     EXPECT_EQ(to_text(extended(in_force, both).value()), "1cpu-h,25trials") << both;
 }
 
+TEST(Budget, LimitsOfAChangeAreWithoutEveryPlus) {
+  EXPECT_EQ(limits_of("+20trials,+1h"), "20trials,1h");
+  EXPECT_EQ(limits_of("2d12h"), "2d12h");
+  EXPECT_TRUE(adds_to_budget(" +1h"));
+  EXPECT_FALSE(adds_to_budget("1h"));
+}
+
+TEST(Budget, WithoutALimitIsReplacedAndNotAddedTo) {
+  EXPECT_TRUE(budget_in_force("")->is_unlimited());
+  EXPECT_EQ(to_text(extended("", "1h").value()), "1h");
+  EXPECT_FALSE(extended("", "+1h"));
+}
+
 TEST(Budget, PlusNeedsALimitToAddTo) {
-  const auto error = extended(parse_budget("10cpu-min").value(), "+100gpu-h").error();
+  const auto error = extended("10cpu-min", "+100gpu-h").error();
   EXPECT_EQ(error.code, ErrorCode::kUsage);
   EXPECT_NE(error.message.find("10cpu-min"), std::string::npos) << error.message;
 }
