@@ -9,7 +9,7 @@
 #include <sqlite3.h>
 
 #include "core/log.h"
-#include "knowledge/facts_impl.h"
+#include "knowledge/fact_rows_impl.h"
 #include "knowledge/reader_impl.h"
 #include "knowledge/reports.h"
 #include "knowledge/rows_impl.h"

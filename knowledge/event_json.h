@@ -24,8 +24,11 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "knowledge/ledger.h"
+#include "core/result.h"
+#include "knowledge/event.h"
 
 namespace detol::inline knowledge {
 

@@ -7,7 +7,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "knowledge/event_writer_impl.h"
-#include "knowledge/facts_impl.h"
+#include "knowledge/fact_rows_impl.h"
 #include "knowledge/rows_impl.h"
 #include "knowledge/snapshot_impl.h"
 #include "knowledge/storage/file_system.h"

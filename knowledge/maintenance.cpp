@@ -6,7 +6,6 @@
 #include <array>
 #include <string>
 #include <system_error>
-#include <utility>
 
 #include <sqlite3.h>
 
@@ -14,7 +13,7 @@
 #include "core/fault.h"
 #include "core/file.h"
 #include "knowledge/backup_impl.h"
-#include "knowledge/maintenance_impl.h"
+#include "knowledge/interrupted_impl.h"
 #include "knowledge/storage/file_system.h"
 #include "knowledge/storage/wal.h"
 #include "knowledge/verify_impl.h"
@@ -47,16 +46,6 @@ fs::path free_name(const fs::path& path, std::string_view tail) {
       is_free = is_free && !(is_there(with(path, part)) && is_there(with(name, part)));
     if (is_free) return name;
   }
-}
-
-// Returns the path of the verified copy that will replace the database.
-fs::path restoring_of(const fs::path& database) {
-  return with(database, ".restoring");
-}
-
-// Returns the path of the original log while recover() tries shorter ones.
-fs::path recovering_of(const fs::path& database) {
-  return with(database, ".recovering");
 }
 
 tl::unexpected<Error> no_database(const fs::path& path) {
@@ -154,16 +143,6 @@ Result<void> keep_best(const fs::path& path, std::int64_t sound_bytes) {
 }
 
 }  // namespace
-
-Result<void> check_not_restoring(const fs::path& database) {
-  for (const auto& [file, command] : {std::pair{restoring_of(database), "restore"},
-                                      std::pair{recovering_of(database), "recover"}}) {
-    if (!is_there(file)) continue;
-    return fail(ErrorCode::kStorage, fmt::format("{}: `detol db {}` was interrupted; run it again",
-                                                 database.string(), command));
-  }
-  return {};
-}
 
 Result<std::optional<fs::path>> restore(const fs::path& database, const fs::path& backup) {
   const fs::path path = real_path(database);

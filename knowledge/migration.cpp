@@ -6,7 +6,7 @@
 #include "core/log.h"
 #include "knowledge/backup_impl.h"
 #include "knowledge/event_writer_impl.h"
-#include "knowledge/facts_impl.h"
+#include "knowledge/fact_schema_impl.h"
 #include "knowledge/migration_impl.h"
 #include "knowledge/rows_impl.h"
 #include "knowledge/schema_impl.h"

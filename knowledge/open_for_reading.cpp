@@ -11,7 +11,7 @@
 #include <sqlite3.h>
 
 #include "core/log.h"
-#include "knowledge/maintenance_impl.h"
+#include "knowledge/interrupted_impl.h"
 #include "knowledge/reader_impl.h"
 #include "knowledge/schema_impl.h"
 #include "knowledge/snapshot_impl.h"

@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "core/utf8.h"
-#include "knowledge/facts_impl.h"
+#include "knowledge/fact_rows_impl.h"
 #include "knowledge/folder_intent_impl.h"
 #include "knowledge/reader_impl.h"
 #include "knowledge/rows_impl.h"

@@ -6,12 +6,15 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "core/result.h"
-#include "knowledge/ledger.h"
+#include "knowledge/event.h"
+#include "knowledge/facts.h"
+#include "knowledge/study_record.h"
 
 namespace detol::inline knowledge {
 
@@ -37,12 +40,6 @@ struct QueryLimits {
   std::int64_t rows = 0;
   std::int64_t bytes = 0;  // of the result, and as many for SQLite's work
   double seconds = 0;
-};
-
-// NewEvents: the events of a study after a known one.
-struct NewEvents {
-  std::vector<Event> events;  // see Ledger::events: the accounting comes last, if there is any
-  std::int64_t last = 0;      // the number of the last event, for the next call
 };
 
 class Reader {

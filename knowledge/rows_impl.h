@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "knowledge/event.h"
 #include "knowledge/event_json.h"
 #include "knowledge/facts.h"
-#include "knowledge/ledger.h"
-#include "knowledge/query.h"
 #include "knowledge/storage/sqlite.h"
+#include "knowledge/study_record.h"
 #include "knowledge/study_summary_impl.h"
 
 namespace detol::inline knowledge {

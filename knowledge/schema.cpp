@@ -8,7 +8,7 @@
 #include <sqlite3.h>
 
 #include "core/durable_file.h"
-#include "knowledge/facts_impl.h"
+#include "knowledge/fact_schema_impl.h"
 #include "knowledge/schema_impl.h"
 #include "knowledge/storage/file_system.h"
 #include "knowledge/storage/page_checksums.h"

@@ -8,7 +8,8 @@
 #include <optional>
 #include <span>
 
-#include "knowledge/ledger.h"
+#include "knowledge/event.h"
+#include "knowledge/study_record.h"
 
 namespace detol::inline knowledge {
 

@@ -9,7 +9,7 @@
 #include "core/log.h"
 #include "knowledge/artefacts_impl.h"
 #include "knowledge/folder_intent_impl.h"
-#include "knowledge/maintenance_impl.h"
+#include "knowledge/interrupted_impl.h"
 #include "knowledge/migration_impl.h"
 #include "knowledge/schema_impl.h"
 #include "knowledge/storage/file_system.h"

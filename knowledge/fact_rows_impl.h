@@ -1,6 +1,7 @@
 #pragma once
 
-// The table of facts: what the ledger writes and both the ledger and readers read back.
+// Rows of facts with their checksums: what the ledger writes and both the ledger and readers read
+// back.
 
 #include <optional>
 #include <span>
@@ -11,12 +12,6 @@
 #include "knowledge/storage/sqlite.h"
 
 namespace detol::inline knowledge {
-
-// Creates the table. REQUIRES: there is none.
-Result<void> define_facts(sqlite3* database);
-
-// Creates the views of facts alone. REQUIRES: there are none, and the tables are there.
-Result<void> define_fact_views(sqlite3* database);
 
 // Adds the facts whose kind and key are new. Errors (kStorage). REQUIRES: inside a transaction.
 Result<void> write_facts(sqlite3* database, std::span<const Fact> facts);
