@@ -12,6 +12,7 @@
 #include "knowledge/schema_impl.h"
 #include "knowledge/storage/file_system.h"
 #include "knowledge/storage/page_checksums.h"
+#include "knowledge/storage/page_layout.h"
 
 namespace detol::inline knowledge {
 namespace {

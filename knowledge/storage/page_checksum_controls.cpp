@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include "knowledge/storage/page_checksums.h"
+#include "knowledge/storage/page_layout.h"
 
 namespace detol::inline knowledge::sqlite {
 

@@ -20,8 +20,6 @@ struct sqlite3;
 
 namespace detol::inline knowledge::sqlite {
 
-inline constexpr int kChecksumBytes = 8;  // reserved at the end of each page
-
 // Names of the VFS over "unix", and of the one over "unix-none", which takes no locks. Neither is
 // SQLite's default.
 inline constexpr const char* kPageChecksumVfs = "detol";

@@ -1,16 +1,16 @@
 #pragma once
 
 // The layout of a database file in pages, and the checksum at the end of each: what
-// page_checksums_impl.h describes, as functions of bytes.
+// page_checksums.h describes, as functions of bytes.
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "knowledge/storage/page_checksums.h"
-
 namespace detol::inline knowledge::sqlite {
+
+inline constexpr int kChecksumBytes = 8;  // reserved at the end of each page
 
 using Page = std::span<std::byte>;
 using Checksum = std::array<std::byte, kChecksumBytes>;

@@ -13,6 +13,7 @@
 
 #include "core/file.h"
 #include "core/rng.h"
+#include "knowledge/storage/page_layout.h"
 #include "knowledge/storage/sqlite.h"
 #include "tests/knowledge/support.h"
 
@@ -259,9 +260,8 @@ TEST_F(PageChecksums, RenewingChangesReservedBytesOnly) {
   const std::string renewed = must(read_file(path_));
   ASSERT_EQ(renewed.size(), bytes.size());
   for (std::size_t at = 0; at < bytes.size(); ++at) {
-    if (at % kPageSize < kPageSize - sqlite::kChecksumBytes) {
-      ASSERT_EQ(renewed[at], bytes[at]) << at;
-    }
+    if (at % kPageSize >= kPageSize - sqlite::kChecksumBytes) continue;
+    ASSERT_EQ(renewed[at], bytes[at]) << at;
   }
 }
 
