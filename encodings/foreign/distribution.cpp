@@ -8,7 +8,7 @@
 
 #include "core/json_text.h"
 #include "core/table.h"
-#include "encodings/schema/schema_reader.h"
+#include "encodings/schema/yaml_value.h"
 #include "encodings/space/space.h"
 #include "encodings/space/written_value.h"
 

@@ -13,7 +13,7 @@
 #include "encodings/foreign/distribution.h"
 #include "encodings/foreign/formats.h"
 #include "encodings/foreign/python_values.h"
-#include "encodings/schema/schema_reader.h"
+#include "encodings/schema/yaml_value.h"
 
 namespace detol::inline encoding {
 namespace {

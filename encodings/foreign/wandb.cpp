@@ -10,7 +10,7 @@
 #include "core/table.h"
 #include "encodings/foreign/distribution.h"
 #include "encodings/foreign/formats.h"
-#include "encodings/schema/schema_reader.h"
+#include "encodings/schema/yaml_value.h"
 
 namespace detol::inline encoding {
 namespace {

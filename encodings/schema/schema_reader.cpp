@@ -10,6 +10,7 @@
 #include "encodings/schema/mistakes.h"
 #include "encodings/schema/schema_rules.h"
 #include "encodings/schema/schema_value.h"
+#include "encodings/schema/yaml_value.h"
 #include "encodings/space/space.h"
 #include "encodings/space/value_json.h"
 

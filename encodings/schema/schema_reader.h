@@ -62,13 +62,6 @@ class SchemaReader {
   std::vector<FoundDomain> domains_;
 };
 
-// Returns a plain scalar as YAML 1.2 reads it: true, 3, 0.1, else text.
-Value plain_value(const YamlNode& scalar);
-
-// Returns a plain scalar as the value of a program's parameter: numbers only where the word says no
-// more than the number (value_of_word), so that 3.10 and 007 remain texts.
-Value written_value(const YamlNode& scalar);
-
 // Returns the code of a scalar among a domain's values: as it is written, as text, or as the number
 // that it is.
 std::optional<double> code_of(const Domain& domain, const YamlNode& scalar);

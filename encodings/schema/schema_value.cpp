@@ -6,9 +6,8 @@
 #include <cmath>
 
 #include "core/table.h"
-#include "encodings/schema/schema_reader.h"
 #include "encodings/schema/units.h"
-#include "encodings/space/written_value.h"
+#include "encodings/schema/yaml_value.h"
 
 namespace detol::inline encoding {
 namespace {
@@ -43,16 +42,6 @@ std::string_view kind_of(const YamlNode& node) {
 }
 
 }  // namespace
-
-Value plain_value(const YamlNode& scalar) {
-  if (scalar.quoted) return scalar.scalar;
-  if (scalar.scalar == "true" || scalar.scalar == "false") return scalar.scalar == "true";
-  return number_or_text(scalar.scalar);
-}
-
-Value written_value(const YamlNode& scalar) {
-  return scalar.quoted ? Value(scalar.scalar) : value_of_word(scalar.scalar);
-}
 
 bool accepts(const Field& field, const Value& value) {
   const auto* whole = std::get_if<std::int64_t>(&value);

@@ -70,16 +70,6 @@ double on_grid(const Domain& domain, double x) {
 
 }  // namespace
 
-std::string to_text(const Value& value) {
-  struct {
-    std::string operator()(bool b) const { return b ? "true" : "false"; }
-    std::string operator()(std::int64_t i) const { return fmt::format("{}", i); }
-    std::string operator()(double d) const { return fmt::format("{}", d); }
-    std::string operator()(const std::string& s) const { return s; }
-  } writer;
-  return std::visit(writer, value);
-}
-
 std::string accepted_values(const Domain& domain) {
   if (domain.kind == DomainKind::kBool) return "true or false";
   if (domain.kind != DomainKind::kCategorical) {

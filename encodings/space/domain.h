@@ -13,15 +13,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
+#include "encodings/space/value.h"
+
 namespace detol::inline encoding {
-
-using Value = std::variant<bool, std::int64_t, double, std::string>;
-
-// Returns "true", "3", "0.1", "adamw", as YAML and JSON write values; doubles round-trip.
-std::string to_text(const Value& value);
 
 enum class DomainKind { kFloat, kInt, kCategorical, kBool };
 

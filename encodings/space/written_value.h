@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "encodings/space/domain.h"
+#include "encodings/space/value.h"
 
 namespace detol::inline encoding {
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/table.h"
+#include "encodings/schema/yaml_value.h"
 
 namespace detol::inline encoding {
 namespace {

@@ -12,6 +12,7 @@
 #include "core/table.h"
 #include "encodings/schema/schema_reader.h"
 #include "encodings/schema/yaml_tree.h"
+#include "encodings/schema/yaml_value.h"
 #include "encodings/space/value_json.h"
 #include "encodings/study/command_reader.h"
 #include "encodings/study/conditions.h"

@@ -12,7 +12,7 @@
 #include "cli/parse.h"
 #include "core/file.h"
 #include "core/table.h"
-#include "encodings/schema/schema_reader.h"
+#include "encodings/schema/yaml_value.h"
 #include "encodings/study/study_config.h"
 #include "scheduler/pruners/pruner.h"
 #include "search/searcher.h"
