@@ -8,8 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/result.h"
 #include "encodings/schema/yaml_tree.h"
-#include "encodings/study/study_config.h"
+#include "encodings/study/data_config.h"
 
 namespace detol::inline encoding {
 

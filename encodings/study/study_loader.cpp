@@ -1,5 +1,3 @@
-#include "encodings/study/study_config.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,11 +15,12 @@
 #include "encodings/study/command_reader.h"
 #include "encodings/study/conditions.h"
 #include "encodings/study/data_checks.h"
-#include "encodings/study/data_config.h"
+#include "encodings/study/data_reader.h"
 #include "encodings/study/encodings.h"
 #include "encodings/study/json_values.h"
 #include "encodings/study/objectives.h"
 #include "encodings/study/overrides.h"
+#include "encodings/study/study_config.h"
 #include "encodings/study/study_fields.h"
 #include "encodings/study/study_paths.h"
 #include "encodings/study/table_reader.h"

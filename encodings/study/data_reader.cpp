@@ -1,4 +1,4 @@
-#include "encodings/study/data_config.h"
+#include "encodings/study/data_reader.h"
 
 #include <nlohmann/json.hpp>
 
