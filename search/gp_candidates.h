@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/rng.h"
-#include "search/gp_proposal.h"
+#include "search/gp_proposal_input.h"
 
 namespace detol::inline search {
 

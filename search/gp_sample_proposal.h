@@ -9,7 +9,7 @@
 #include <functional>
 #include <vector>
 
-#include "search/gp_proposal.h"
+#include "search/gp_proposal_input.h"
 #include "search/outcome_value.h"
 
 namespace detol::inline search {

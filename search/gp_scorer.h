@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "search/gp_criterion.h"
-#include "search/gp_proposal.h"
+#include "search/gp_proposal_input.h"
 
 namespace detol::inline search {
 
