@@ -1,6 +1,6 @@
 #pragma once
 
-// Checkpoint: a trial's training after some epoch, or inside one, as a file that is whole or
+// Checkpoints: a trial's training after some epoch, or inside one, each a file that is whole or
 // absent. A file that is damaged or cannot be read is renamed to `<name>.bad`, if possible, and the
 // previous one is used. Format: docs/checkpoint.md.
 //
@@ -17,31 +17,10 @@
 
 #include "core/result.h"
 #include "trainer/backends/backend.h"
+#include "trainer/checkpoint_contents.h"
 #include "trainer/evaluator.h"
 
 namespace detol::inline trainer {
-
-// EpochProgress sums up the steps of the epoch that is not finished yet.
-struct EpochProgress {
-  std::int64_t steps = 0;    // finished
-  double loss = 0;           // sum over these steps
-  std::int64_t correct = 0;  // likewise
-  double train_s = 0;        // seconds since the last report
-};
-
-struct Checkpoint {
-  TrialId trial = 0;
-  int attempt = 1;
-  std::uint64_t arch_hash = 0;
-  std::uint64_t job_hash = 0;  // of everything that affects the numbers: seed, recipe, data, ...
-  int epoch = 0;               // epochs finished
-  std::int64_t step = 0;       // steps finished since the trial's start, `progress` included
-  EpochProgress progress;
-  std::vector<EpochReport> history;  // of the early reports and of epochs 1..epoch
-  TrainingState state;
-  // The scored weights of the best report, unless `state` has them, or the last report counts.
-  Weights best = {};
-};
 
 // Returns whether the state is that of the last report, and this one is marked as the best.
 bool is_at_best(const Checkpoint& checkpoint);

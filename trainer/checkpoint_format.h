@@ -5,7 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "trainer/checkpoint.h"
+#include "core/result.h"
+#include "trainer/checkpoint_contents.h"
 
 namespace detol::inline trainer {
 
