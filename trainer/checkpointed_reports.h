@@ -11,7 +11,7 @@
 #include "trainer/agreement.h"
 #include "trainer/checkpoint.h"
 #include "trainer/reports/epoch_ranking.h"
-#include "trainer/train.h"
+#include "trainer/training_context.h"
 
 namespace detol::inline trainer {
 
