@@ -6,12 +6,11 @@
 //        another round of messages, and the bits would depend on it, too.
 // top_k  only the largest values are sent: top_k.cpp
 
-#include "trainer/collectives/compression.h"
-
 #include <array>
 #include <vector>
 
 #include "core/half.h"
+#include "trainer/collectives/compression.h"
 #include "trainer/collectives/compression_rows.h"
 #include "trainer/collectives/sum_traffic.h"
 
