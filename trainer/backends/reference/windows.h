@@ -2,7 +2,7 @@
 
 // The reference layers that slide a window: convolution and pooling. Private to this folder.
 
-#include "trainer/backends/reference/layers.h"
+#include "trainer/backends/reference/layer_context.h"
 
 namespace detol::inline trainer::reference {
 
