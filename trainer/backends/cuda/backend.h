@@ -1,7 +1,7 @@
 #pragma once
 
 // The functions of the backend behind CudaPlugin. They throw std::bad_alloc and DeviceError;
-// plugin.cpp converts a DeviceError to a Result. Private to this folder.
+// plugin_entry.cpp converts a DeviceError to a Result. Private to this folder.
 
 #include <functional>
 #include <memory>

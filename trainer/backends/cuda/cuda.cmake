@@ -4,7 +4,7 @@
 set(detol_cuda_sources
   device.cpp matmul.cpp conv_shape.cpp cudnn_graph.cpp conv_plan.cpp product_plan.cpp parameters.cpp builder.cpp sums.cpp
   lower_products.cpp lower_norms.cpp lower_elements.cpp recording.cpp compiled.cpp
-  device_data.cpp resident.cpp executable.cpp time_algorithms.cpp measure.cpp plugin.cpp)
+  device_data.cpp resident.cpp executable.cpp time_algorithms.cpp measure.cpp plugin_entry.cpp)
 set(detol_cuda_kernels
   elements.cu norm.cu layer_norm.cu windows.cu depthwise.cu tile_conv.cu loss.cu batch.cu optimizer.cu)
 list(TRANSFORM detol_cuda_sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)

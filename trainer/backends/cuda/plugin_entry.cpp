@@ -1,8 +1,6 @@
 // The library exports one symbol. Its functions throw only std::bad_alloc and, in the calls of an
 // Executable, DeviceError (a std::runtime_error), after which the process must end.
 
-#include "trainer/backends/cuda/plugin.h"
-
 #include <fmt/format.h>
 
 #include <cublasLt.h>
@@ -12,6 +10,7 @@
 #include "trainer/backends/cuda/backend.h"
 #include "trainer/backends/cuda/device.h"
 #include "trainer/backends/cuda/measure.h"
+#include "trainer/backends/cuda/plugin.h"
 #include "trainer/backends/cuda/sums.h"
 
 namespace detol::inline trainer {
