@@ -18,7 +18,7 @@
 
 #include "trainer/backends/arena.h"
 #include "trainer/backends/backend.h"
-#include "trainer/backends/cuda/conv_plan.h"
+#include "trainer/backends/cuda/conv_plans.h"
 #include "trainer/backends/cuda/device.h"
 #include "trainer/backends/cuda/matmul.h"
 #include "trainer/backends/cuda/parameters.h"

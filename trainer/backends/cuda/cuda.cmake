@@ -2,7 +2,7 @@
 # where it is. The sources are named apart from the target: the tests build them once more, for a
 # device that they emulate.
 set(detol_cuda_sources
-  device.cpp matmul.cpp conv_shape.cpp cudnn_graph.cpp conv_plan.cpp product_plan.cpp parameters.cpp builder.cpp sums.cpp
+  device.cpp matmul.cpp conv_shape.cpp cudnn_graph.cpp conv_plans.cpp product_plan.cpp parameters.cpp builder.cpp sums.cpp
   lower_products.cpp lower_norms.cpp lower_elements.cpp recording.cpp compiled.cpp
   device_data.cpp resident.cpp executable.cpp time_algorithms.cpp measure.cpp plugin_entry.cpp)
 set(detol_cuda_kernels

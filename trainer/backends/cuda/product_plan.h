@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "trainer/backends/cuda/conv_plan.h"
+#include "trainer/backends/cuda/conv_shape.h"
 
 namespace detol::inline trainer::cuda {
 

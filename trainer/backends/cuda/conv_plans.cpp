@@ -1,4 +1,4 @@
-#include "trainer/backends/cuda/conv_plan.h"
+#include "trainer/backends/cuda/conv_plans.h"
 
 #include <fmt/format.h>
 
