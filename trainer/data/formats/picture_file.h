@@ -6,33 +6,21 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "trainer/data/formats/picture_head.h"
+
 namespace detol::inline trainer {
-
-enum class PictureColour { kGrey, kColour, kPalette, kCmyk };
-
-// PictureHead is what the header of a file says.
-struct PictureHead {
-  bool is_jpeg = true;  // else a PNG file
-  int height = 0;       // as stored
-  int width = 0;
-  PictureColour colour = PictureColour::kColour;
-  int bits = 8;  // of a channel, or of an index into a palette
-  bool has_alpha = false;
-  int orientation = 1;  // EXIF's, 1 to 8
-};
 
 // Returns "colour JPEG", "16-bit grey PNG".
 std::string kind_of(const PictureHead& head);
 
 class PictureFile {
  public:
-  using Bytes = std::span<const std::uint8_t>;
+  using Bytes = PictureBytes;
 
   PictureFile();
   PictureFile(PictureFile&&) noexcept;

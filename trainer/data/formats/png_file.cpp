@@ -17,7 +17,7 @@ namespace {
 // the steps below call them, and no step has a variable with a destructor.
 class PngReader {
  public:
-  explicit PngReader(PictureFile::Bytes file) : left_(file) {
+  explicit PngReader(PictureBytes file) : left_(file) {
     png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, &PngReader::fail, &PngReader::warn);
     info_ = png_ != nullptr ? png_create_info_struct(png_) : nullptr;
     if (info_ == nullptr) {
@@ -80,7 +80,7 @@ class PngReader {
 
   static void warn(png_structp, png_const_charp) {}
 
-  PictureFile::Bytes left_;
+  PictureBytes left_;
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
   png_bytepp rows_ = nullptr;
@@ -94,11 +94,11 @@ PictureColour colour_of(int type) {
 
 }  // namespace
 
-bool is_png(PictureFile::Bytes file) {
+bool is_png(PictureBytes file) {
   return file.size() >= 8 && png_sig_cmp(file.data(), 0, 8) == 0;
 }
 
-tl::expected<PictureHead, std::string> png_head(PictureFile::Bytes file) {
+tl::expected<PictureHead, std::string> png_head(PictureBytes file) {
   PngReader reader(file);
   if (!reader.read_head()) return reader.error();
   const int type = png_get_color_type(reader.png(), reader.info());
@@ -111,8 +111,7 @@ tl::expected<PictureHead, std::string> png_head(PictureFile::Bytes file) {
                      .has_alpha = (type & PNG_COLOR_MASK_ALPHA) != 0 || has_clear_colour};
 }
 
-tl::expected<int, std::string> read_png(PictureFile::Bytes file,
-                                        std::vector<std::uint8_t>& pixels) {
+tl::expected<int, std::string> read_png(PictureBytes file, std::vector<std::uint8_t>& pixels) {
   PngReader reader(file);
   if (!reader.read_head() || !reader.choose_pixels()) return reader.error();
   const std::size_t row_bytes = png_get_rowbytes(reader.png(), reader.info());
