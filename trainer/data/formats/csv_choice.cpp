@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "core/table.h"
-#include "trainer/data/formats/csv_look.h"
 
 namespace detol::inline trainer {
 namespace {

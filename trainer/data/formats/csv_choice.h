@@ -3,7 +3,9 @@
 // What the columns of a table are used for.
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result.h"
 #include "encodings/study/study_config.h"
@@ -11,6 +13,9 @@
 #include "trainer/data/table_look.h"
 
 namespace detol::inline trainer {
+
+// Returns the columns of data.label; the last one where it is not set.
+std::vector<std::string> label_columns(const DataConfig& config);
 
 // Returns whether data.label says a place, first or last.
 bool is_place(std::string_view label);

@@ -13,6 +13,7 @@
 #include "core/table.h"
 #include "core/utf8.h"
 #include "trainer/data/data_sample.h"
+#include "trainer/data/formats/csv_choice.h"
 #include "trainer/data/formats/csv_look.h"
 #include "trainer/data/formats/csv_records.h"
 #include "trainer/data/formats/files.h"

@@ -14,7 +14,6 @@
 // data.columns chooses, drops and types them.
 
 #include <string>
-#include <vector>
 
 #include "core/result.h"
 #include "encodings/study/study_config.h"
@@ -22,9 +21,6 @@
 #include "trainer/data/table_look.h"
 
 namespace detol::inline trainer {
-
-// Returns the columns of data.label; the last one where it is not set.
-std::vector<std::string> label_columns(const DataConfig& config);
 
 // Reads the whole file. Errors (kInput, with file:line:column): the file is empty or malformed, a
 // column that the space file names is not there, a cell that is no number among numbers.
