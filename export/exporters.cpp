@@ -1,5 +1,3 @@
-#include "export/export.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "core/file.h"
 #include "core/log.h"
+#include "export/export.h"
 #include "export/formats.h"
 #include "export/onnx_runtime.h"
 
