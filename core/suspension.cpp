@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "core/clock.h"
+#include "core/shared_clock.h"
 
 namespace detol::inline core {
 namespace {

@@ -5,7 +5,6 @@
 
 #include <sys/types.h>
 
-#include <filesystem>
 #include <span>
 #include <vector>
 
@@ -21,13 +20,5 @@ std::vector<pid_t> children_of(pid_t process);
 // continue this process (its group is orphaned), nobody is stopped for longer than that moment.
 // REQUIRES: SIGTSTP is blocked and has its default action, and this process has one thread.
 void suspend_with(std::span<const pid_t> processes, pid_t last = -1);
-
-// Makes now_s() of system_clock() leave out what was left out in any process that has called this
-// with the same file, which is made if it is not there. Returns whether that worked. REQUIRES: this
-// process has one thread.
-bool share_clock(const std::filesystem::path& file);
-
-// Makes now_s() leave out these seconds, for which all that share the clock stood still.
-void leave_out(double seconds);
 
 }  // namespace detol::inline core

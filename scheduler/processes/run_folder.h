@@ -49,7 +49,7 @@ Result<std::optional<ResolvedStudy>> read_resolved_run(const std::filesystem::pa
 // the time between two masters counts as used.
 Result<double> wall_zero_s(const std::filesystem::path& folder, double used_s, double now_s);
 
-// Returns the file by which the processes of a run share their clock (core/suspension.h).
+// Returns the file by which the processes of a run share their clock (core/shared_clock.h).
 std::filesystem::path suspension_file_in(const std::filesystem::path& folder);
 
 // Returns the file to which the processes of a run with a live view write their stderr.

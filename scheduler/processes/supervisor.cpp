@@ -21,6 +21,7 @@
 #include "core/exit_code.h"
 #include "core/fault.h"
 #include "core/log.h"
+#include "core/shared_clock.h"
 #include "core/suspension.h"
 #include "scheduler/processes/child.h"
 #include "scheduler/processes/guardian.h"

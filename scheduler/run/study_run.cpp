@@ -13,7 +13,7 @@
 
 #include "core/exit_code.h"
 #include "core/file.h"
-#include "core/suspension.h"
+#include "core/shared_clock.h"
 #include "core/usable.h"
 #include "knowledge/artefacts.h"
 #include "knowledge/studies.h"

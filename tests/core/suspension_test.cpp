@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "core/clock.h"
+#include "core/shared_clock.h"
 #include "tests/support/temp_folder.h"
 
 namespace detol {
