@@ -11,12 +11,18 @@
 // momentum 0.9 and a rate of 0.02; no figures if that data set is not installed. HOW is a word of
 // training.compression, with `+late` at a staleness of 2, with `+slow` at a rate of 0.005.
 
+#include <optional>
+
 #include "bench/figures.h"
 
 namespace detol::inline bench {
 
 // Measures groups for `detol bench groups`; takes about ten minutes on two idle cores.
 void bench_groups(Figures& figures);
+
+// Runs as a rank of a bench's group and returns its exit code; nullopt if these are not a rank's
+// arguments. For main().
+std::optional<int> run_bench_rank(int argc, char** argv);
 
 // Returns images/s, by the wall clock, of `ranks` ranks that train ResNet-20 with a global batch of
 // 128; 0 if they could not be started. Private to this folder.

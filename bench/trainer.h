@@ -26,8 +26,6 @@
 // All other times are CPU time, of one thread but in ahead_full, so that other processes hardly
 // affect them.
 
-#include <optional>
-
 #include "bench/figures.h"
 #include "encodings/network/network.h"
 
@@ -39,9 +37,5 @@ double training_flops(const Network& network);
 // Measures with the backend `onednn` what `figures` wants; all of it takes about 45 seconds. Not
 // for a process that trains, as it forks and empties caches.
 void bench_trainer(Figures& figures);
-
-// Runs as a rank of a bench's group and returns its exit code; nullopt if these are not a rank's
-// arguments. For main().
-std::optional<int> run_bench_rank(int argc, char** argv);
 
 }  // namespace detol::inline bench

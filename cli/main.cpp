@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/trainer.h"
+#include "bench/group.h"
 #include "cli/parse.h"
 #include "core/exit_code.h"
 #include "core/fault.h"
