@@ -1,4 +1,4 @@
-// The contract that every pruner must honour. A new row in scheduler/pruners/pruner.cpp is tested
+// The contract that every pruner must honour. A new row in scheduler/pruners/pruners.cpp is tested
 // here with no further edit.
 
 #include <algorithm>
