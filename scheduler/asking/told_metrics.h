@@ -9,7 +9,7 @@
 
 #include "core/result.h"
 #include "encodings/study/study_config.h"
-#include "scheduler/asking/callers.h"
+#include "scheduler/asking/calls.h"
 #include "scheduler/study_state.h"
 #include "trainer/reports/evaluation.h"
 
