@@ -7,7 +7,7 @@
 #include "core/result.h"
 #include "encodings/space/space.h"
 #include "encodings/study/study_config.h"
-#include "scheduler/asking/study.h"
+#include "scheduler/asking/study_options.h"
 
 namespace detol::inline scheduler {
 
