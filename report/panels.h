@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "report/live_trials.h"
 #include "report/source.h"
+#include "report/trial_query.h"
 #include "report/trials.h"
 
 namespace detol::inline report {
