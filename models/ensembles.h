@@ -11,29 +11,12 @@
 #include <filesystem>
 #include <functional>
 #include <string>
-#include <vector>
 
+#include "models/ensemble_members.h"
 #include "models/trained_model.h"
 #include "studies/model_rows.h"
 
 namespace detol::inline models {
-
-struct EnsembleMember {
-  TrialId trial = 0;
-  float weight = 0;        // all add up to 1
-  std::int64_t model = 0;  // retrained from the trial; 0: the trial as it was scored
-};
-
-// Returns the members of an ensemble. Errors (kStorage): its settings are damaged.
-Result<std::vector<EnsembleMember>> members_of(const event::Model& model);
-
-// Returns "34 x 0.28, model 7 x 0.72": trials or models, and weights. Errors: as members_of.
-Result<std::string> members_text(const event::Model& model);
-
-// Returns the joined network of an ensemble, with its shares and no checkpoint. Errors: as
-// members_of and trial_numbered; kExport: the data are not those of its networks.
-Result<TrainedNetwork> ensemble_without_weights(const OpenStudy& study, const StudyData& shared,
-                                                const event::Model& model);
 
 // EnsembleRequest: what is chosen from, and how much.
 struct EnsembleRequest {

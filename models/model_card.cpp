@@ -8,7 +8,7 @@
 
 #include "core/hash.h"
 #include "core/utf8.h"
-#include "models/ensembles.h"
+#include "models/ensemble_members.h"
 #include "models/test_score.h"
 #include "studies/model_rows.h"
 #include "trainer/data/table_look.h"

@@ -7,7 +7,7 @@
 
 #include "export/architecture_text.h"
 #include "knowledge/artefacts.h"
-#include "models/ensembles.h"
+#include "models/ensemble_members.h"
 #include "studies/trial_summary.h"
 
 namespace detol::inline models {
