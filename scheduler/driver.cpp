@@ -17,12 +17,11 @@
 namespace detol::inline scheduler {
 namespace {
 
-constexpr double kStopPatienceS = 8;      // for workers to checkpoint after a stop request
-constexpr double kLookEveryS = 1;         // between checks for trials that take too long
-constexpr double kMostBackOffS = 8;       // before the next attempt of a trial that was lost twice
-constexpr double kMostDiskBackOffS = 60;  // while the disk refuses checkpoints
-constexpr int kMostLosses = 20;           // of one trial in a row, whatever the cause
-constexpr int kMostKills = 10;            // likewise, where SIGKILL is the last of them
+constexpr double kStopPatienceS = 8;  // for workers to checkpoint after a stop request
+constexpr double kLookEveryS = 1;     // between checks for trials that take too long
+constexpr double kMostBackOffS = 8;   // before the next attempt of a trial that was lost twice
+constexpr int kMostLosses = 20;       // of one trial in a row, whatever the cause
+constexpr int kMostKills = 10;        // likewise, where SIGKILL is the last of them
 
 // An ask that has ended ends the pool's wait.
 AskSettings asks_of(const DriverParts& parts) {
@@ -37,10 +36,12 @@ Driver::Driver(DriverParts parts)
     : parts_(std::move(parts)),
       consumption_(parts_.budget),
       state_(parts_.config.space, parts_.config.objectives, parts_.config.metric_constraints),
+      running_(parts_, state_),
       refitter_(parts_.searcher, parts_.refits, [&pool = parts_.pool] { pool.wake(); }),
       proposals_(parts_.searcher, parts_.clock, asks_of(parts_)),
       report_metrics_(parts_.config),
-      candidates_(parts_.config.space.cardinality()) {
+      candidates_(parts_.config.space.cardinality()),
+      outbox_(parts_) {
   consumption_.trials.reset();
 }
 
@@ -51,8 +52,8 @@ Result<std::string> Driver::run() {
 }
 
 Result<void> Driver::begin() {
-  committed_s_ = parts_.clock.now_s();
-  began_s_ = parts_.counted_until_s.value_or(committed_s_);
+  outbox_.begin();
+  began_s_ = parts_.counted_until_s.value_or(parts_.clock.now_s());
   for (Observer* observer : parts_.observers) observer->began(state_);
   held_s_ = parts_.pool.held_s();
   DETOL_TRY(adopt());
@@ -79,7 +80,7 @@ Result<void> Driver::absorb(const std::vector<PoolEvent>& events) {
 
 Result<void> Driver::handle(const message::Report& report) {
   message::ReportAck ack{report.trial, report.attempt, report.report.epochs(), Verdict::kStop};
-  if (is_current(report.trial, report.attempt)) {
+  if (running_.is_current(report.trial, report.attempt)) {
     const TrialRecord& trial = *state_.find(report.trial);
     if (report.after > trial.epochs) return {};  // one before it is missing; they come again
     if (report.report.epochs() > trial.epochs) {
@@ -95,18 +96,17 @@ Result<void> Driver::handle(const message::Report& report) {
       for (const Metric& m : report.report.metrics) event.metrics.emplace_back(m.name, m.value);
       complete(event, trial.train_s + report.report.train_s);
       DETOL_TRY(record(std::move(event)));
-      last_report_s_[report.trial] = parts_.clock.now_s();
-      disk_back_off_s_ = 0;
+      running_.reported(report.trial);
       if (report.more && advice_ == Advice::kContinue) return {};
       DETOL_ASSIGN(ack.verdict, judge(report.trial, report.report));
     } else {
       ack.verdict = is_stopping() ? Verdict::kSuspend : Verdict::kContinue;
     }
     ack.undecided = undecided(report.trial);
-    if (ack.verdict != Verdict::kContinue) leaves(report.trial, report.attempt);
+    if (ack.verdict != Verdict::kContinue) running_.leaves(report.trial, report.attempt);
   }
   if (report.more) return {};
-  report_acks_.push_back(ack);
+  outbox_.acknowledge(ack);
   return {};
 }
 
@@ -131,9 +131,9 @@ void Driver::complete(event::Reported& report, double train_s) {
 Result<Verdict> Driver::judge(TrialId trial, const EpochReport& report) {
   const bool pruned = std::exchange(advice_, Advice::kContinue) != Advice::kContinue;
   look_for_an_end();
-  if (report.is_last || report.epochs() >= full_length(trial)) {
+  if (report.is_last || report.epochs() >= running_.full_length(trial)) {
     DETOL_TRY(tell(trial, {EndCause::kFullLength}));
-  } else if (is_overlong(trial)) {
+  } else if (running_.is_overlong(trial)) {
     DETOL_TRY(tell(trial, {EndCause::kDuration}));
   } else if (prunes_.contains(trial)) {
     DETOL_TRY(tell(trial, {EndCause::kRequest}));
@@ -159,38 +159,21 @@ Result<void> Driver::handle(const message::Timed& timed) {
                                               .seconds = choice.seconds,
                                               .at_s = parts_.clock.wall_s()}));
     }
-    chosen_.algorithms.emplace(choice.key, *state_.choices().find(choice.key));
+    outbox_.broadcast(choice.key, *state_.choices().find(choice.key));
   }
   return {};
 }
 
-// A program of the user has its grace before it is gone; the run waits for it.
-void Driver::leaves(TrialId trial, int attempt) {
-  if (!parts_.config.command) return;
-  if (const auto slot = parts_.pool.slot_after(trial, attempt)) {
-    const double by_s = parts_.clock.now_s() + parts_.config.command->grace_s;
-    leaving_[slot->worker] = {trial, attempt, by_s};
-  }
-}
-
-// Returns whether programs that were told to stop may still be running.
-bool Driver::is_anybody_leaving() const {
-  const double now_s = parts_.clock.now_s();
-  return std::ranges::any_of(leaving_,
-                             [now_s](const auto& one) { return now_s < one.second.by_s; });
-}
-
 Result<void> Driver::handle(const message::Ended& ended) {
-  std::erase_if(leaving_, [&](const auto& one) {
-    return one.second.trial == ended.trial && one.second.attempt == ended.attempt;
-  });
+  running_.has_left(ended.trial, ended.attempt);
   const message::EndAck ack{ended.trial, ended.attempt};
-  const bool is_current_attempt = is_current(ended.trial, ended.attempt);
-  if (!is_current_attempt && !is_paused_) {  // its outcome is durable: the worker is free at once
+  const bool is_current_attempt = running_.is_current(ended.trial, ended.attempt);
+  if (!is_current_attempt &&
+      !outbox_.is_paused()) {  // its outcome is durable: the worker is free at once
     parts_.pool.acknowledge(ack);
     return {};
   }
-  end_acks_.push_back(ack);
+  outbox_.acknowledge(ack);
   if (!is_current_attempt) return {};
   const Evaluation& evaluation = ended.evaluation;
   if (ended.trouble == message::Ended::Trouble::kStorage) return wait_for_the_disk(ended);
@@ -214,7 +197,7 @@ Result<void> Driver::handle(const message::Ended& ended) {
 }
 
 Result<void> Driver::handle(const Lost& lost) {
-  if (!is_current(lost.trial, lost.attempt)) return {};
+  if (!running_.is_current(lost.trial, lost.attempt)) return {};
   const TrialRecord& entry = *state_.find(lost.trial);
   if (lost.reason.cause == RequeueCause::kOutOfMemory) {
     if (entry.oom_kills == 0) return requeue(lost.trial, lost.reason);
@@ -232,14 +215,13 @@ Result<void> Driver::handle(const Lost& lost) {
   if (entry.crashes >= parts_.config.resources.attempts || entry.losses >= kMostLosses)
     return tell_failed(lost.trial, Cause::kCrashed, lost.reason.detail);
   const double back_off_s = std::min(std::ldexp(1.0, entry.losses - 2), kMostBackOffS);
-  if (entry.losses > 1) not_before_s_[lost.trial] = parts_.clock.now_s() + back_off_s;
+  if (entry.losses > 1) running_.back_off(lost.trial, back_off_s);
   return {};
 }
 
 // Requeues the trial until there may be space again; a full disk uses up no attempt.
 Result<void> Driver::wait_for_the_disk(const message::Ended& ended) {
-  disk_back_off_s_ = std::clamp(2 * disk_back_off_s_, 1.0, kMostDiskBackOffS);
-  not_before_s_[ended.trial] = parts_.clock.now_s() + disk_back_off_s_;
+  running_.back_off_from_disk(ended.trial);
   return requeue(
       ended.trial,
       {RequeueCause::kDisk, ended.evaluation.reason + "; it resumes when that is possible again"});
@@ -260,7 +242,7 @@ Result<void> Driver::end_overlong() {
   if (parts_.config.resources.max_trial_duration_s <= 0 || !is_due) return {};
   looked_at_durations_s_ = now_s;
   for (TrialId id : state_.in_state(TrialState::kRunning)) {
-    if (!is_overlong(id)) continue;
+    if (!running_.is_overlong(id)) continue;
     parts_.pool.drop(id);
     if (state_.find(id)->epochs > 0)
       DETOL_TRY(tell(id, {EndCause::kDuration}));
@@ -268,24 +250,6 @@ Result<void> Driver::end_overlong() {
       DETOL_TRY(tell_failed(id, Cause::kTimeout, "no epoch within resources.max_trial_duration"));
   }
   return {};
-}
-
-bool Driver::is_overlong(TrialId trial) const {
-  const double limit = parts_.config.resources.max_trial_duration_s;
-  const double quiet_s = parts_.clock.now_s() - last_report_s_.at(trial);
-  return limit > 0 && state_.find(trial)->train_s + quiet_s > limit;
-}
-
-bool Driver::is_current(TrialId trial, int attempt) const {
-  const TrialRecord* entry = state_.find(trial);
-  return entry != nullptr && entry->state == TrialState::kRunning && entry->attempt == attempt;
-}
-
-int Driver::full_length(TrialId trial) {
-  int& epochs = full_length_[trial];
-  if (epochs > 0) return epochs;
-  const auto candidate = parts_.decode(state_.find(trial)->trial.genome);
-  return epochs = candidate ? candidate->recipe.epochs : parts_.config.max_epochs;
 }
 
 // Returns how many more trials may start; waiting trials have been counted already.
@@ -306,7 +270,7 @@ std::string Driver::stopped() const {
   const std::string resume =
       parts_.config.external ? fmt::format("ask again with `detol ask {}`", parts_.config.study)
                              : fmt::format("resume with `detol resume {}`", parts_.config.study);
-  if (!is_paused_) return "stopped; " + resume;
+  if (!outbox_.is_paused()) return "stopped; " + resume;
   return "stopped, but the last events cannot be written: the study still says that it is running, "
          "and what was not acknowledged is trained again; free some space, or end what holds the "
          "ledger up, then " +

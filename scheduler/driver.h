@@ -9,8 +9,6 @@
 // study on processes and in a test's virtual time. Not thread-safe. Its destructor waits until a
 // running fit of the searcher's model ends.
 
-#include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,90 +17,20 @@
 #include <string_view>
 #include <vector>
 
-#include "core/clock.h"
 #include "encodings/study/study_config.h"
-#include "encodings/study/target.h"
 #include "knowledge/ledger.h"
-#include "knowledge/requests.h"
 #include "scheduler/budget.h"
+#include "scheduler/driver_parts.h"
 #include "scheduler/epoch_forecast.h"
-#include "scheduler/observer.h"
-#include "scheduler/pool.h"
+#include "scheduler/outbox.h"
 #include "scheduler/promises.h"
 #include "scheduler/proposals.h"
-#include "scheduler/pruners/pruner.h"
 #include "scheduler/refitter.h"
 #include "scheduler/report_metrics.h"
+#include "scheduler/running_trials.h"
 #include "scheduler/study_state.h"
-#include "search/searcher.h"
 
 namespace detol::inline scheduler {
-
-// kCaller is the proposer of candidates that callers bring.
-inline constexpr std::string_view kCaller = "caller";
-
-using Decoded = tl::expected<Candidate, StudyConfig::Refused>;
-using Decode = std::function<Decoded(const Genome&)>;
-
-// Returns why a candidate is not trained, or nothing if it is trained.
-using Refuse = std::function<std::optional<StudyConfig::Refused>(const Candidate&)>;
-
-// Returns the bytes that a candidate's training needs; 0: unknown.
-using ForeseenBytes = std::function<double(const Candidate&)>;
-
-// Returns metrics by name.
-using CostMetrics = std::function<std::vector<std::pair<std::string, double>>(const Candidate&)>;
-
-// DriverParts holds what a driver works with; everything referred to outlives the driver.
-struct DriverParts {
-  const StudyConfig& config;
-  Decode decode;
-  Refuse refuse = nullptr;  // called before the first start of a trial; null: nothing is refused
-  // A trial starts on a worker with so much memory; null: any will do.
-  ForeseenBytes foreseen_bytes = nullptr;
-  Ledger& ledger;
-  StudyId study = 0;
-  Searcher& searcher;
-  Pruner& pruner;
-  Pool& pool;
-  Clock& clock;
-  std::vector<Observer*> observers = {};
-  Budget budget = {};
-  std::optional<Target> target = {};
-  std::filesystem::path folder = {};  // of the study's artefacts
-  std::vector<Genome> initial = {};   // proposed first, as trials 0, 1, ...
-  // Returns event::Asked::identity; null: candidates have none.
-  std::function<std::string(const Candidate&)> identify = nullptr;
-  // Returns the metrics of a candidate that follow from its network and that the study weighs, with
-  // which its reports are completed; null: none.
-  CostMetrics cost_metrics = nullptr;
-  // Returns the work of one epoch of a candidate; null, or 0: it is unknown before the first
-  // report.
-  std::function<double(const Candidate&)> epoch_work = nullptr;
-  // Returns what is to be stored of a candidate's network with its Asked; nullopt if it is stored
-  // already; null: nothing is stored.
-  std::function<std::optional<Fact>(const Candidate&)> network_fact = nullptr;
-  // Returns a trial of another study that was trained in the same way, whose outcome the trial
-  // takes; null: every study trains its own.
-  std::function<Result<std::optional<KnownTrial>>(const event::Asked& asked,
-                                                  const Candidate& candidate)>
-      recall = nullptr;
-  // Chooses the trial whose weights a candidate begins with, and keeps these weights for it;
-  // nullopt: it begins with its own; null: all do. Called right before the candidate is recorded.
-  std::function<std::optional<ParentWeights>(const Trial& trial, const Candidate& candidate,
-                                             const StudyState& state)>
-      inherit = nullptr;
-  // Where the searcher's models are fitted, and where it is asked. With kBeside the asks of a
-  // single worker wait for both, so that its search depends on the study alone; several never wait.
-  Refits refits = Refits::kAtOnce;
-  AskSettings asks = {};
-  bool retry_failed = false;
-  std::optional<double> counted_until_s = {};  // wall time before this is in the ledger; empty: now
-  // Returns what people ask of this run. Called once a second.
-  std::function<std::vector<RunRequest>()> requests = [] { return std::vector<RunRequest>(); };
-  // Called when what follows from a request is durable, or nothing will; not for a stop.
-  std::function<void(const RunRequest&)> answered = [](const RunRequest&) {};
-};
 
 // Returns whether a trial that failed may end otherwise if it is trained again.
 bool may_differ_when_retried(const TrialRecord& trial);
@@ -142,10 +70,6 @@ class Driver {
   const StudyState& state() const { return state_; }
 
  private:
-  struct Assignment {
-    int worker = 0;
-    message::Train train;
-  };
   // Closing holds the reason why no more trials are placed.
   struct Closing {
     std::optional<ErrorCode> error;
@@ -164,7 +88,6 @@ class Driver {
   Result<void> adopt();
   Result<void> place();
   Result<void> fill_free_workers();
-  std::vector<Slot> slots_after_commit();
   Result<void> resume_waiting(std::vector<Slot>& slots);
   Result<void> promote(std::vector<Slot>& slots);
   Result<void> grant_wishes(std::vector<Slot>& slots);
@@ -241,22 +164,9 @@ class Driver {
   void inform(const event::Reported& reported);  // the pruner and the target
   void inform(const event::Told& told);          // the searcher and the pruner
   void inform(const event::Refit& refit);        // the searcher
-  Result<void> account();
-  Result<void> commit();  // on a full disk keeps the batch for the next call
+  Result<void> commit();                         // on a full disk keeps the batch for the next call
 
-  bool is_current(TrialId trial, int attempt) const;
-  // Leaving: an attempt whose program was told to stop.
-  struct Leaving {
-    TrialId trial = 0;
-    int attempt = 0;
-    double by_s = 0;  // then it is gone
-  };
-  void leaves(TrialId trial, int attempt);
-  bool is_anybody_leaving() const;
-  bool is_overlong(TrialId trial) const;
-  bool is_anything_running_here() const;
   bool is_stopping() const { return stop_deadline_s_.has_value(); }
-  int full_length(TrialId trial);
   int trials_left() const;
   Spent spent() const;
   std::string what_waits_for_budget() const;
@@ -265,6 +175,7 @@ class Driver {
   DriverParts parts_;
   Budget consumption_;  // all limits except the number of trials
   StudyState state_;
+  RunningTrials running_;
   Refitter refitter_;
   Proposals proposals_;
   std::map<int, double> waiting_since_s_;      // for a proposal: of the workers that are free
@@ -272,46 +183,32 @@ class Driver {
   std::shared_ptr<Refit::Prepared> prepared_;  // data of the refit that is being recorded
   ReportMetrics report_metrics_;
   EpochForecast forecast_;
-  Promises promises_;                        // of running trials; none without a limit
-  std::map<TrialId, double> epoch_work_;     // of each trial that started here
-  double least_epoch_work_ = 0;              // of these; 0: unknown
-  bool lacked_time_ = false;                 // in the last turn a trial could not start
-  int without_time_ = 0;                     // proposals in a row that wait for more budget
-  bool releases_ = false;                    // in this turn, workers that nothing has time for
-  bool has_released_ = false;                // such workers, which may be hired again
-  std::map<TrialId, double> bytes_;          // foreseen of each trial, where that was asked for
-  int without_memory_ = 0;                   // trials that no free worker has the memory for
-  int equal_in_row_ = 0;                     // proposals in a row that wait for an equal trial
-  double candidates_ = 0;                    // of the space
-  std::optional<double> cut_since_s_;        // when trials were suspended at the budget's end
-  double next_reminder_s_ = 0;               // of that suspension
-  std::map<TrialId, int> full_length_;       // epochs of the recipe of each running trial
-  std::map<int, Leaving> leaving_;           // by worker; another trial there takes its place
-  std::map<TrialId, double> last_report_s_;  // last report or start of each running trial
-  std::map<TrialId, double> prunes_;         // trials to be pruned on request, since when
-  double disk_back_off_s_ = 0;               // grows while checkpoints cannot be written
-  std::map<TrialId, double> not_before_s_;   // the next attempt of a trial that keeps being lost
+  Promises promises_;                     // of running trials; none without a limit
+  std::map<TrialId, double> epoch_work_;  // of each trial that started here
+  double least_epoch_work_ = 0;           // of these; 0: unknown
+  bool lacked_time_ = false;              // in the last turn a trial could not start
+  int without_time_ = 0;                  // proposals in a row that wait for more budget
+  bool releases_ = false;                 // in this turn, workers that nothing has time for
+  bool has_released_ = false;             // such workers, which may be hired again
+  std::map<TrialId, double> bytes_;       // foreseen of each trial, where that was asked for
+  int without_memory_ = 0;                // trials that no free worker has the memory for
+  int equal_in_row_ = 0;                  // proposals in a row that wait for an equal trial
+  double candidates_ = 0;                 // of the space
+  std::optional<double> cut_since_s_;     // when trials were suspended at the budget's end
+  double next_reminder_s_ = 0;            // of that suspension
+  std::map<TrialId, double> prunes_;      // trials to be pruned on request, since when
   double began_s_ = 0;
   double held_s_ = 0;  // device time of this run, as of this turn's beginning
-  double committed_s_ = 0;
-  Spent before_;  // wall and device time of earlier masters
+  Spent before_;       // wall and device time of earlier masters
   std::optional<Closing> closing_;
   std::optional<double> stop_deadline_s_;  // set once a stop was requested
   double looked_s_ = 0;                    // last check for requests, or last reminder of a stop
   double looked_at_durations_s_ = 0;       // last check for trials that take too long
-  bool is_paused_ = false;                 // the disk is full
   bool exhausted_ = false;                 // the searcher has nothing more to propose
   bool target_reached_ = false;
   Advice advice_ = Advice::kContinue;  // the pruner's advice after the last report
 
-  std::vector<Event> batch_;  // events that are applied but not durable
-  std::vector<Fact> facts_;   // to become durable with them
-  AlgorithmChoices chosen_;   // to be broadcast, in answer to Timed
-  std::vector<message::ReportAck> report_acks_;
-  std::vector<message::EndAck> end_acks_;
-  std::vector<RunRequest> answered_;
-  std::vector<Assignment> assignments_;
-  std::vector<std::pair<int, TrialId>> declined_;  // slots whose wish needs no evaluation
+  Outbox outbox_;
 };
 
 }  // namespace detol::inline scheduler

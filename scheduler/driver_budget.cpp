@@ -109,14 +109,14 @@ void Driver::promise(TrialId id) {
   const NextEpoch next = next_epoch(id);
   promises_.set(id, {.work = next.work,
                      .device_s = device_s_of(next).value_or(0),
-                     .since_s = last_report_s_.at(id),
+                     .since_s = running_.last_report_s(id),
                      .group_size = next.group_size});
 }
 
 // Promises all running trials their times, once there is a first forecast.
 void Driver::promise_again() {
   for (TrialId id : state_.in_state(TrialState::kRunning)) {
-    if (last_report_s_.contains(id)) promise(id);
+    if (running_.has_begun(id)) promise(id);
   }
 }
 

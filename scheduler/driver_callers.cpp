@@ -7,12 +7,6 @@
 
 namespace detol::inline scheduler {
 
-bool Driver::is_anything_running_here() const {
-  if (state_.running() == 0) return false;
-  return std::ranges::any_of(state_.in_state(TrialState::kRunning),
-                             [&](TrialId id) { return !parts_.pool.outlives(id); });
-}
-
 Driver::Supply Driver::supply() const {
   const bool is_used_up = trials_left() <= 0 && is_nothing_waiting();
   if (closing_ || is_stopping() || exhausted_ || is_used_up) return Supply::kNone;
@@ -45,22 +39,23 @@ Result<void> Driver::grant_wishes(std::vector<Slot>& slots) {
     DETOL_TRY(consider(
         {.trial = {.id = id, .genome = *slot.wish, .proposer = std::string(kCaller)}}, own));
     const bool is_recorded = state_.next_id() > id;
-    if (is_recorded && !own.empty()) declined_.emplace_back(slot.worker, id);
+    if (is_recorded && !own.empty()) outbox_.decline(slot.worker, id);
   }
   return {};
 }
 
 Result<void> Driver::handle(const Scored& scored) {
-  end_acks_.push_back({scored.trial, scored.attempt});
-  if (!is_current(scored.trial, scored.attempt)) return {};
+  outbox_.acknowledge(message::EndAck{scored.trial, scored.attempt});
+  if (!running_.is_current(scored.trial, scored.attempt)) return {};
   const TrialRecord& trial = *state_.find(scored.trial);
   if (!scored.metrics.empty()) {
-    const int length = full_length(scored.trial), next = static_cast<int>(trial.epochs) + 1;
+    const int length = running_.full_length(scored.trial),
+              next = static_cast<int>(trial.epochs) + 1;
     event::Reported event{.trial = scored.trial,
                           .attempt = scored.attempt,
                           .epoch = scored.is_early || length >= kEndless ? next : length,
                           .metrics = {},
-                          .train_s = parts_.clock.now_s() - last_report_s_[scored.trial]};
+                          .train_s = parts_.clock.now_s() - running_.last_report_s(scored.trial)};
     for (const Metric& m : scored.metrics) event.metrics.emplace_back(m.name, m.value);
     complete(event, trial.train_s + event.train_s);
     DETOL_TRY(record(std::move(event)));

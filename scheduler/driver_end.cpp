@@ -87,7 +87,8 @@ void Driver::look_for_an_end() {
 
 bool Driver::is_over() const {
   if (is_stopping() && parts_.clock.now_s() >= *stop_deadline_s_) return true;
-  if (is_anything_running_here() || is_paused_ || is_anybody_leaving()) return false;
+  if (running_.is_anything_running_here() || outbox_.is_paused() || running_.is_anybody_leaving())
+    return false;
   const bool all_placed = trials_left() <= 0 && is_nothing_waiting();
   return is_stopping() || closing_ || exhausted_ || all_placed;
 }
@@ -114,7 +115,7 @@ Result<std::string> Driver::finish() {
                         .at_s = parts_.clock.wall_s()}));
   DETOL_TRY(commit());
   if (is_stopping()) return fail(ErrorCode::kInterrupted, stopped());
-  if (is_paused_)
+  if (outbox_.is_paused())
     return fail(ErrorCode::kStorage,
                 "the disk is full; what was not acknowledged is trained again");
   if (failed) return fail(*closing_->error, closing_->sentence);

@@ -36,13 +36,14 @@ std::uint64_t trial_seed(std::uint64_t study_seed, TrialId trial) {
 Result<void> Driver::adopt() {
   const std::vector<Claim> claims = parts_.pool.claims();
   for (TrialId id : state_.in_state(TrialState::kRunning)) {
-    const bool is_claimed = std::ranges::any_of(
-        claims, [&](const Claim& c) { return c.trial == id && is_current(id, c.attempt); });
+    const bool is_claimed = std::ranges::any_of(claims, [&](const Claim& c) {
+      return c.trial == id && running_.is_current(id, c.attempt);
+    });
     if (!is_claimed) {
       DETOL_TRY(requeue(id, {RequeueCause::kWorkerGone}));
       continue;
     }
-    last_report_s_[id] = began_s_;
+    running_.continues(id, began_s_);
     promise(id);
   }
   DETOL_TRY(continue_what_the_budget_ended());
@@ -71,35 +72,18 @@ Result<void> Driver::place() {
   DETOL_TRY(answer_waiting());
   DETOL_TRY(fill_free_workers());
   DETOL_TRY(commit());
-  releases_ = releases_ && !is_paused_;  // else orders still wait for the disk
+  releases_ = releases_ && !outbox_.is_paused();  // else orders still wait for the disk
   has_released_ = has_released_ || releases_;
   if (closing_ || is_stopping() || releases_) parts_.pool.retire();
   return {};
 }
 
-// Returns the workers that are free, and those that the next commit frees, in the order of their
-// numbers.
-std::vector<Slot> Driver::slots_after_commit() {
-  std::map<int, Slot> slots;
-  const auto add = [&](const Slot& slot) { slots.emplace(slot.worker, slot); };
-  for (const Slot& slot : parts_.pool.free()) add(slot);
-  const auto add_freed = [&](TrialId trial, int attempt) {
-    if (const auto slot = parts_.pool.slot_after(trial, attempt)) add(*slot);
-  };
-  for (const message::ReportAck& ack : report_acks_)
-    if (ack.verdict == Verdict::kStop) add_freed(ack.trial, ack.attempt);
-  for (const message::EndAck& ack : end_acks_) add_freed(ack.trial, ack.attempt);
-  std::vector<Slot> all;
-  for (auto& [worker, slot] : slots) all.push_back(std::move(slot));
-  return all;
-}
-
 Result<void> Driver::fill_free_workers() {
-  if (closing_ || is_stopping() || is_paused_) return {};
+  if (closing_ || is_stopping() || outbox_.is_paused()) return {};
   proposals_.collect();
   if (parts_.refits == Refits::kBeside && parts_.pool.workers() > 1) DETOL_TRY(refit());
   lacked_time_ = false;
-  std::vector<Slot> slots = slots_after_commit();
+  std::vector<Slot> slots = outbox_.slots_after_commit();
   if (slots.empty() && state_.running() == 0) hire_again();
   std::ranges::reverse(slots);  // taken from the back
   note_waiting(slots);
@@ -161,9 +145,7 @@ Result<void> Driver::resume_waiting(std::vector<Slot>& slots) {
       lacked_time_ = true;
       continue;
     }
-    const auto due = not_before_s_.find(id);
-    const bool is_due = due == not_before_s_.end() || parts_.clock.now_s() >= due->second;
-    if (is_due) DETOL_TRY(start(id, *slot));  // else this worker waits for the trial
+    if (running_.is_due(id)) DETOL_TRY(start(id, *slot));  // else this worker waits for the trial
     slots.erase(slot);
   }
   return {};
@@ -276,7 +258,7 @@ Result<void> Driver::consider(const Proposal& proposal, std::vector<Slot>& slots
   std::optional<Fact> network;
   event::Asked asked = asked_for(proposal, candidate, network);
   const auto record_asked = [&] {
-    if (network) facts_.push_back(*std::move(network));
+    if (network) outbox_.add(*std::move(network));
     return record(asked);
   };
   if (!candidate) {
@@ -322,7 +304,7 @@ Result<void> Driver::consider(const Proposal& proposal, std::vector<Slot>& slots
   DETOL_TRY(record_asked());
   epoch_work_[trial.id] = work;
   least_epoch_work_ = least_epoch_work_ == 0 ? work : std::min(least_epoch_work_, work);
-  full_length_[trial.id] = candidate->recipe.epochs;
+  running_.set_full_length(trial.id, candidate->recipe.epochs);
   if (has_time) without_time_ = 0;
   if (!has_memory) ++without_memory_;
   if (!has_time || !has_memory) return {};  // it is WAITING
@@ -336,23 +318,21 @@ Result<void> Driver::start(TrialId trial, const Slot& slot) {
   const int attempt = entry.attempt + 1;
   const TrialRecord* parent = entry.inherits ? state_.find(entry.inherits->trial) : nullptr;
   equal_in_row_ = 0;
-  leaving_.erase(slot.worker);
-  assignments_.push_back({slot.worker,
-                          {.trial = trial,
-                           .attempt = attempt,
-                           .seed = trial_seed(parts_.config.seed, trial),
-                           .acknowledged = entry.epochs,
-                           .undecided = undecided(trial),
-                           .micro_batches = entry.micro_batches,
-                           .folder = (parts_.folder / std::to_string(trial)).string(),
-                           .params = entry.trial.genome.assignments()}});
+  message::Train train{.trial = trial,
+                       .attempt = attempt,
+                       .seed = trial_seed(parts_.config.seed, trial),
+                       .acknowledged = entry.epochs,
+                       .undecided = undecided(trial),
+                       .micro_batches = entry.micro_batches,
+                       .folder = (parts_.folder / std::to_string(trial)).string(),
+                       .params = entry.trial.genome.assignments()};
   if (parent != nullptr) {
-    message::Train& train = assignments_.back().train;
     train.parent = parent->trial.id;
     train.parent_epochs = entry.inherits->epochs;
     train.parent_params = parent->trial.genome.assignments();
   }
-  last_report_s_[trial] = parts_.clock.now_s();
+  outbox_.start(slot.worker, std::move(train));
+  running_.begins(trial, slot.worker);
   DETOL_TRY(record(event::Started{.trial = trial,
                                   .attempt = attempt,
                                   .worker = slot.name,

@@ -5,16 +5,9 @@
 #include <limits>
 #include <utility>
 
-#include "core/fault.h"
-#include "core/log.h"
 #include "scheduler/driver.h"
 
 namespace detol::inline scheduler {
-namespace {
-
-constexpr double kAccountEveryS = 5;  // a kill loses at most this much of the time used
-
-}  // namespace
 
 Result<void> Driver::replay(std::span<const Event> events) {
   for (const Event& event : events) DETOL_TRY(apply(event));
@@ -82,45 +75,19 @@ void Driver::inform(const event::Refit& refit) {
 
 Result<void> Driver::record(Event event) {
   DETOL_TRY(apply(event));
-  batch_.push_back(std::move(event));
+  outbox_.add(std::move(event));
   return {};
 }
 
-Result<void> Driver::account() {
-  const bool is_accounted =
-      !batch_.empty() && std::holds_alternative<event::Accounted>(batch_.back());
-  if (is_accounted) batch_.pop_back();  // left by an append to a full disk
-  const Spent now = spent();
-  return record(event::Accounted{.wall_s = now.wall_s, .device_s = now.device_s});
-}
-
 Result<void> Driver::commit() {
-  if (!batch_.empty() || parts_.clock.now_s() - committed_s_ >= kAccountEveryS) {
-    DETOL_TRY(account());
-    Result<void> done = parts_.ledger.append(parts_.study, batch_, facts_);
-    if (!done && !parts_.ledger.may_retry()) return done;
-    const bool was_paused = std::exchange(is_paused_, !done);
-    if (!done && !was_paused)
-      log_warning("{}; the search waits until it can write", done.error().message);
-    if (!done) return {};
-    if (was_paused) log_info("the search can write again, and resumes");
-    facts_.clear();
-    committed_s_ = parts_.clock.now_s();
-    fault_or_throw("master.answer");
+  if (outbox_.is_due()) {
+    outbox_.remove_account();
+    const Spent now = spent();
+    DETOL_TRY(record(event::Accounted{.wall_s = now.wall_s, .device_s = now.device_s}));
+    DETOL_ASSIGN(const bool is_durable, outbox_.write());
+    if (!is_durable) return {};
   }
-  if (!chosen_.algorithms.empty()) parts_.pool.broadcast(std::exchange(chosen_, {}));
-  for (const message::ReportAck& ack : std::exchange(report_acks_, {}))
-    parts_.pool.acknowledge(ack);
-  for (const message::EndAck& ack : std::exchange(end_acks_, {})) parts_.pool.acknowledge(ack);
-  for (const Assignment& assignment : std::exchange(assignments_, {}))
-    parts_.pool.start(assignment.worker, assignment.train);
-  for (const auto& [worker, trial] : std::exchange(declined_, {}))
-    parts_.pool.decline(worker, trial);
-  for (const RunRequest& request : std::exchange(answered_, {})) parts_.answered(request);
-  if (!batch_.empty()) fault_or_throw("master.answered");
-  for (const Event& event : std::exchange(batch_, {})) {
-    for (Observer* observer : parts_.observers) observer->happened(event, state_);
-  }
+  outbox_.send(state_);
   return {};
 }
 

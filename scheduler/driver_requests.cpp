@@ -30,7 +30,7 @@ Result<void> Driver::look_for_requests() {
   }
   for (const RunRequest& request : parts_.requests()) {
     const bool can_wait = request.kind != RunRequest::kStop;
-    if (!is_paused_ || !can_wait) DETOL_TRY(handle(request));
+    if (!outbox_.is_paused() || !can_wait) DETOL_TRY(handle(request));
   }
   return {};
 }
@@ -63,7 +63,7 @@ Result<void> Driver::prune(const RunRequest& request) {
     log_warning("trial {} is not pruned: it is not trained any more", id);
   }
   prunes_.erase(id);
-  answered_.push_back(request);
+  outbox_.answer(request);
   return {};
 }
 
@@ -76,7 +76,7 @@ Result<void> Driver::retry(const RunRequest& request) {
   } else {
     DETOL_TRY(requeue(request.trial, {RequeueCause::kRetried}));
   }
-  answered_.push_back(request);
+  outbox_.answer(request);
   return {};
 }
 
@@ -97,7 +97,7 @@ Result<void> Driver::raise_budget(const RunRequest& request) {
     DETOL_TRY(continue_what_the_budget_ended());
     log_info("the budget is {} now", to_text(*total));
   }
-  answered_.push_back(request);
+  outbox_.answer(request);
   return {};
 }
 
