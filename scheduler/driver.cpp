@@ -34,16 +34,16 @@ AskSettings asks_of(const DriverParts& parts) {
 
 Driver::Driver(DriverParts parts)
     : parts_(std::move(parts)),
-      consumption_(parts_.budget),
       state_(parts_.config.space, parts_.config.objectives, parts_.config.metric_constraints),
       running_(parts_, state_),
+      used_(parts_, state_),
+      budget_(parts_, state_, running_, used_),
+      equals_(parts_.config, state_),
+      memory_(parts_, state_),
       refitter_(parts_.searcher, parts_.refits, [&pool = parts_.pool] { pool.wake(); }),
       proposals_(parts_.searcher, parts_.clock, asks_of(parts_)),
       report_metrics_(parts_.config),
-      candidates_(parts_.config.space.cardinality()),
-      outbox_(parts_) {
-  consumption_.trials.reset();
-}
+      outbox_(parts_) {}
 
 Result<std::string> Driver::run() {
   DETOL_TRY(begin());
@@ -53,19 +53,20 @@ Result<std::string> Driver::run() {
 
 Result<void> Driver::begin() {
   outbox_.begin();
-  began_s_ = parts_.counted_until_s.value_or(parts_.clock.now_s());
+  used_.begin();
   for (Observer* observer : parts_.observers) observer->began(state_);
-  held_s_ = parts_.pool.held_s();
+  used_.read_devices();
   DETOL_TRY(adopt());
   return place();
 }
 
 Result<void> Driver::turn(double at_most_s) {
   const std::vector<PoolEvent> events = parts_.pool.wait(std::min(at_most_s, longest_wait_s()));
-  held_s_ = parts_.pool.held_s();
+  used_.read_devices();
   DETOL_TRY(absorb(events));
   DETOL_TRY(place());
-  for (Observer* observer : parts_.observers) observer->turned(state_, {spent(), is_stopping()});
+  for (Observer* observer : parts_.observers)
+    observer->turned(state_, {used_.spent(), is_stopping()});
   return {};
 }
 
@@ -112,7 +113,7 @@ Result<void> Driver::handle(const message::Report& report) {
 
 // A target and a budget of work end a trial at a certain report, so that each is decided on.
 double Driver::undecided(TrialId trial) const {
-  if (parts_.target || parts_.budget.work) return 0;
+  if (parts_.target || budget_.counts_work()) return 0;
   return parts_.pruner.undecided(trial, state_.find(trial)->epochs);
 }
 
@@ -141,10 +142,10 @@ Result<Verdict> Driver::judge(TrialId trial, const EpochReport& report) {
     DETOL_TRY(tell(trial, {EndCause::kPruner, parts_.config.pruner.name}));
   } else if (closing_ && closing_->cuts && closing_->cuts != EndCause::kBudget) {
     DETOL_TRY(tell(trial, {*closing_->cuts}));
-  } else if (!has_time_for(next_epoch(trial))) {
+  } else if (!budget_.has_time_for(trial)) {
     DETOL_TRY(tell(trial, {EndCause::kBudget}));
   } else {
-    promise(trial);
+    budget_.promise(trial);
     return is_stopping() ? Verdict::kSuspend : Verdict::kContinue;
   }
   return Verdict::kStop;
@@ -186,7 +187,8 @@ Result<void> Driver::handle(const message::Ended& ended) {
       return tell_failed(ended.trial, evaluation.cause, evaluation.reason);
     case Evaluation::End::kSuspended: {
       const double device_s = evaluation.unreported_s * state_.find(ended.trial)->group_size;
-      if (cut_since_s_ && !is_stopping()) return tell(ended.trial, {EndCause::kBudget}, device_s);
+      if (budget_.has_suspended() && !is_stopping())
+        return tell(ended.trial, {EndCause::kBudget}, device_s);
       return requeue(ended.trial, {RequeueCause::kStopped}, device_s);
     }
     case Evaluation::End::kFinished:
@@ -235,6 +237,17 @@ Result<void> Driver::handle(const StopRequest&) {
   return {};
 }
 
+// Suspends what runs when the budget is used up, and gives up on workers that do not answer.
+Result<void> Driver::suspend_at_the_end() {
+  const bool is_due = !is_stopping() && state_.running() > 0 && budget_.is_used_up();
+  if (!is_due || !budget_.suspend()) return {};
+  for (TrialId id : state_.in_state(TrialState::kRunning)) {
+    parts_.pool.drop(id);
+    DETOL_TRY(tell(id, {EndCause::kBudget}));
+  }
+  return {};
+}
+
 // Ends trials that take too long and report nothing; one that reports is ended by judge().
 Result<void> Driver::end_overlong() {
   const double now_s = parts_.clock.now_s();
@@ -252,18 +265,8 @@ Result<void> Driver::end_overlong() {
   return {};
 }
 
-// Returns how many more trials may start; waiting trials have been counted already.
-int Driver::trials_left() const {
-  if (!parts_.budget.trials) return std::numeric_limits<int>::max();
-  const double left = std::ceil(*parts_.budget.trials - state_.spent().trials);
-  return static_cast<int>(std::clamp(left, 0.0, 1e9));
-}
-
-Spent Driver::spent() const {
-  Spent spent = state_.spent();
-  spent.wall_s = before_.wall_s + parts_.clock.now_s() - began_s_;
-  spent.device_s = before_.device_s + held_s_;
-  return spent;
+double Driver::longest_wait_s() const {
+  return budget_.longest_wait_s(proposals_.seconds_left());
 }
 
 std::string Driver::stopped() const {

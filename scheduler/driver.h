@@ -19,16 +19,17 @@
 
 #include "encodings/study/study_config.h"
 #include "knowledge/ledger.h"
-#include "scheduler/budget.h"
+#include "scheduler/budget_guard.h"
 #include "scheduler/driver_parts.h"
-#include "scheduler/epoch_forecast.h"
+#include "scheduler/equal_trials.h"
 #include "scheduler/outbox.h"
-#include "scheduler/promises.h"
 #include "scheduler/proposals.h"
 #include "scheduler/refitter.h"
 #include "scheduler/report_metrics.h"
 #include "scheduler/running_trials.h"
 #include "scheduler/study_state.h"
+#include "scheduler/trial_memory.h"
+#include "scheduler/used_time.h"
 
 namespace detol::inline scheduler {
 
@@ -76,14 +77,6 @@ class Driver {
     std::string sentence;
     std::optional<EndCause> cuts;  // the reason recorded for trials that it cuts short
   };
-  // NextEpoch is what is foreseen until a trial's next report: of an epoch, or a part of the first.
-  struct NextEpoch {
-    TrialId trial = 0;
-    double work = 0;    // 0: unknown
-    double done_s = 0;  // device seconds spent on it by an attempt that was suspended
-    int group_size = 1;
-    std::string worker = {};
-  };
 
   Result<void> adopt();
   Result<void> place();
@@ -100,35 +93,15 @@ class Driver {
   Result<void> take_over(TrialId trial, const KnownTrial& known);
   Result<void> answer(TrialId trial, const TrialRecord& earlier);
   Result<void> answer_waiting();
-  bool may_repeat(const std::string& identity) const;
-  bool waits_for_equal(TrialId trial) const;
-  bool is_space_known() const;
-  bool is_nothing_new() const;
   bool is_nothing_waiting() const;
   event::Asked asked_for(const Proposal& proposal, const Decoded& candidate,
                          std::optional<Fact>& network) const;
   Result<void> consider(const Proposal& proposal, std::vector<Slot>& slots);
   Result<void> start(TrialId trial, const Slot& slot);
-  using Slots = std::vector<Slot>;
-  double foreseen_bytes(TrialId trial, const Candidate& candidate);
-  bool has_memory_for(TrialId trial, const Slot& slot);
-  std::optional<StudyConfig::Refused> refusal_of(TrialId trial, const Candidate& candidate);
-  Slots::iterator slot_for(TrialId trial, Slots& slots);
-  void close_for_memory(const Slots& idle);
-
-  double epochs_to_report(double epochs) const;
-  double next_work(TrialId trial) const;
-  NextEpoch first_report_of(TrialId trial, double epoch_work, const Slot& slot) const;
-  bool may_fit(TrialId trial, const Slot& slot);
   bool may_release(const std::vector<Slot>& left) const;
   void hire_again();
-  NextEpoch next_epoch(TrialId trial) const;
-  NextEpoch next_epoch(TrialId trial, const Slot& slot) const;
-  std::optional<double> device_s_of(const NextEpoch& next) const;
-  void promise(TrialId trial);
-  void promise_again();
-  bool has_time_for(const NextEpoch& next);
   void close_for_budget();
+  void close_for_memory(const std::vector<Slot>& idle);
   Result<void> suspend_at_the_end();
 
   Result<void> absorb(const std::vector<PoolEvent>& events);
@@ -160,46 +133,32 @@ class Driver {
   Result<void> requeue(TrialId trial, RequeueReason reason, double unreported_s = 0);
   Result<void> record(Event event);  // applies it; durable at the next commit()
   Result<void> apply(const Event& event);
-  void learn_speed(const event::Reported& reported);
   void inform(const event::Reported& reported);  // the pruner and the target
   void inform(const event::Told& told);          // the searcher and the pruner
   void inform(const event::Refit& refit);        // the searcher
   Result<void> commit();                         // on a full disk keeps the batch for the next call
 
   bool is_stopping() const { return stop_deadline_s_.has_value(); }
-  int trials_left() const;
-  Spent spent() const;
   std::string what_waits_for_budget() const;
   std::string stopped() const;  // the message for a user
 
   DriverParts parts_;
-  Budget consumption_;  // all limits except the number of trials
   StudyState state_;
   RunningTrials running_;
+  UsedTime used_;
+  BudgetGuard budget_;
+  EqualTrials equals_;
+  TrialMemory memory_;
   Refitter refitter_;
   Proposals proposals_;
   std::map<int, double> waiting_since_s_;      // for a proposal: of the workers that are free
   int group_size_ = 1;                         // of the workers, as seen last
   std::shared_ptr<Refit::Prepared> prepared_;  // data of the refit that is being recorded
   ReportMetrics report_metrics_;
-  EpochForecast forecast_;
-  Promises promises_;                     // of running trials; none without a limit
-  std::map<TrialId, double> epoch_work_;  // of each trial that started here
-  double least_epoch_work_ = 0;           // of these; 0: unknown
-  bool lacked_time_ = false;              // in the last turn a trial could not start
-  int without_time_ = 0;                  // proposals in a row that wait for more budget
-  bool releases_ = false;                 // in this turn, workers that nothing has time for
-  bool has_released_ = false;             // such workers, which may be hired again
-  std::map<TrialId, double> bytes_;       // foreseen of each trial, where that was asked for
-  int without_memory_ = 0;                // trials that no free worker has the memory for
-  int equal_in_row_ = 0;                  // proposals in a row that wait for an equal trial
-  double candidates_ = 0;                 // of the space
-  std::optional<double> cut_since_s_;     // when trials were suspended at the budget's end
-  double next_reminder_s_ = 0;            // of that suspension
-  std::map<TrialId, double> prunes_;      // trials to be pruned on request, since when
-  double began_s_ = 0;
-  double held_s_ = 0;  // device time of this run, as of this turn's beginning
-  Spent before_;       // wall and device time of earlier masters
+  bool lacked_time_ = false;          // in the last turn a trial could not start
+  bool releases_ = false;             // in this turn, workers that nothing has time for
+  bool has_released_ = false;         // such workers, which may be hired again
+  std::map<TrialId, double> prunes_;  // trials to be pruned on request, since when
   std::optional<Closing> closing_;
   std::optional<double> stop_deadline_s_;  // set once a stop was requested
   double looked_s_ = 0;                    // last check for requests, or last reminder of a stop

@@ -8,10 +8,10 @@
 namespace detol::inline scheduler {
 
 Driver::Supply Driver::supply() const {
-  const bool is_used_up = trials_left() <= 0 && is_nothing_waiting();
+  const bool is_used_up = budget_.trials_left() <= 0 && is_nothing_waiting();
   if (closing_ || is_stopping() || exhausted_ || is_used_up) return Supply::kNone;
   const bool is_at_work = proposals_.is_at_work() || refitter_.is_at_work();
-  const bool is_later = proposals_.is_dry() || is_nothing_new() || lacked_time_;
+  const bool is_later = proposals_.is_dry() || equals_.is_nothing_new() || lacked_time_;
   return !is_at_work && is_later ? Supply::kLater : Supply::kComing;
 }
 
@@ -33,7 +33,7 @@ Result<void> Driver::grant_wishes(std::vector<Slot>& slots) {
     DETOL_TRY(record(asked_for(proposal, parts_.decode(proposal.trial.genome), network)));
   }
   for (const Slot& slot : wishing) {
-    if (trials_left() <= 0 || closing_) break;
+    if (budget_.trials_left() <= 0 || closing_) break;
     const TrialId id = state_.next_id();
     std::vector<Slot> own = {slot};
     DETOL_TRY(consider(

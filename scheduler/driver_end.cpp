@@ -71,25 +71,40 @@ void Driver::look_for_an_end() {
   } else if (target_reached_) {
     closing_ = {std::nullopt, "the target " + to_text(*parts_.target) + " is reached",
                 EndCause::kTarget};
-  } else if (is_space_known() && state_.running() == 0 && is_nothing_waiting()) {
+  } else if (equals_.is_space_known() && state_.running() == 0 && is_nothing_waiting()) {
     closing_ = {std::nullopt,
                 fmt::format("nothing is left to try: all candidates of the space ({}) are known{}",
-                            candidates_, answers_of_others()),
+                            equals_.candidates(), answers_of_others()),
                 std::nullopt};
     if (state_.spent().trials == 0 && state_.best() == nullptr) {
       closing_->error = ErrorCode::kFailures;
       if (have_all_failed()) closing_->sentence += "; " + failures();
     }
-  } else if (consumption_.used(spent()) >= 1) {
+  } else if (budget_.is_used_up()) {
     close_for_budget();
   }
+}
+
+void Driver::close_for_budget() {
+  if (closing_) return;
+  closing_ = {std::nullopt,
+              budget_.is_used_up() ? "the budget is used up"
+                                   : "the budget is used up but for less than an epoch",
+              EndCause::kBudget};
+}
+
+// Ends the search where every worker is idle and has too little memory for the trials that wait.
+void Driver::close_for_memory(const std::vector<Slot>& idle) {
+  if (closing_ || proposals_.is_at_work()) return;
+  if (auto why = memory_.why_all_wait(idle))
+    closing_ = {std::nullopt, *std::move(why), std::nullopt};
 }
 
 bool Driver::is_over() const {
   if (is_stopping() && parts_.clock.now_s() >= *stop_deadline_s_) return true;
   if (running_.is_anything_running_here() || outbox_.is_paused() || running_.is_anybody_leaving())
     return false;
-  const bool all_placed = trials_left() <= 0 && is_nothing_waiting();
+  const bool all_placed = budget_.trials_left() <= 0 && is_nothing_waiting();
   return is_stopping() || closing_ || exhausted_ || all_placed;
 }
 
@@ -99,7 +114,7 @@ bool Driver::is_nothing_waiting() const {
 
 // Requeues trials that still run: they were stopped in mid-epoch and resume from a checkpoint.
 Result<std::string> Driver::finish() {
-  held_s_ = parts_.pool.held_s();
+  used_.read_devices();
   for (TrialId id : state_.in_state(TrialState::kRunning)) {
     if (!parts_.pool.outlives(id)) DETOL_TRY(requeue(id, {RequeueCause::kStopped}));
   }
@@ -111,7 +126,7 @@ Result<std::string> Driver::finish() {
   const bool failed = closing_ && closing_->error;
   DETOL_TRY(record(
       event::StudyState{.state = is_stopping() || failed ? StudyPhase::kStopped : StudyPhase::kDone,
-                        .budget = to_text(parts_.budget),
+                        .budget = to_text(budget_.total()),
                         .at_s = parts_.clock.wall_s()}));
   DETOL_TRY(commit());
   if (is_stopping()) return fail(ErrorCode::kInterrupted, stopped());

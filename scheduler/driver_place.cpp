@@ -43,8 +43,8 @@ Result<void> Driver::adopt() {
       DETOL_TRY(requeue(id, {RequeueCause::kWorkerGone}));
       continue;
     }
-    running_.continues(id, began_s_);
-    promise(id);
+    running_.continues(id, used_.began_s());
+    budget_.promise(id);
   }
   DETOL_TRY(continue_what_the_budget_ended());
   for (TrialId id : state_.in_state(TrialState::kFail)) {
@@ -58,7 +58,7 @@ Result<void> Driver::adopt() {
 // Requeues the trials that the budget ended, as far as there is time for them now.
 Result<void> Driver::continue_what_the_budget_ended() {
   for (TrialId id : state_.in_state(TrialState::kPruned)) {
-    if (state_.find(id)->reason.cause == EndCause::kBudget && has_time_for(next_epoch(id)))
+    if (state_.find(id)->reason.cause == EndCause::kBudget && budget_.has_time_for(id))
       DETOL_TRY(requeue(id, {RequeueCause::kBudgetExtended}));
   }
   return {};
@@ -97,10 +97,21 @@ Result<void> Driver::fill_free_workers() {
   if (!proposals_.is_at_work()) waiting_since_s_.clear();
   if (lacked_time_ && state_.running() == 0) close_for_budget();
   releases_ = may_release(slots);
-  if (without_memory_ > 0 && state_.running() == 0) close_for_memory(slots);
+  if (memory_.waiting() > 0 && state_.running() == 0) close_for_memory(slots);
   const bool may_prepare = slots.empty() && !closing_ && state_.next_id() >= parts_.initial.size();
-  if (may_prepare) proposals_.prepare(demand_of(slots, 0), trials_left());
+  if (may_prepare) proposals_.prepare(demand_of(slots, 0), budget_.trials_left());
   return {};
+}
+
+// Returns whether the workers that are left are better ended, as nothing has time beside what runs:
+// of a budget in device time they would use up, idle, what the running trials were promised.
+bool Driver::may_release(const std::vector<Slot>& left) const {
+  return lacked_time_ && budget_.counts_device_time() && !left.empty() && !proposals_.is_at_work();
+}
+
+// Starts the workers again that were released, where there is more time, or nobody is left.
+void Driver::hire_again() {
+  if (std::exchange(has_released_, false)) parts_.pool.hire();
 }
 
 // Notes since when each free worker waits for a proposal, and lets those with the least memory, and
@@ -119,7 +130,7 @@ void Driver::note_waiting(std::vector<Slot>& slots) {
 }
 
 Demand Driver::demand_of(const std::vector<Slot>& slots, int wanted) const {
-  const Spent used = spent();
+  const Spent used = used_.spent();
   Demand demand{
       .next_id = state_.next_id(), .wanted = wanted, .workers = std::max(1, parts_.pool.workers())};
   if (used.trials > 0) demand.trial_s = used.device_s / used.trials / group_size_;
@@ -132,16 +143,16 @@ Demand Driver::demand_of(const std::vector<Slot>& slots, int wanted) const {
 
 Result<void> Driver::resume_waiting(std::vector<Slot>& slots) {
   if (slots.empty()) return {};
-  without_memory_ = 0;
+  memory_.count_again();
   for (TrialId id : state_.in_state(TrialState::kWaiting)) {
     if (slots.empty()) break;
-    if (waits_for_equal(id)) continue;
-    const auto slot = slot_for(id, slots);
+    if (equals_.waits_for_equal(id)) continue;
+    const auto slot = memory_.slot_for(id, slots);
     if (slot == slots.end()) {
-      ++without_memory_;
+      memory_.waits();
       continue;
     }
-    if (!has_time_for(next_epoch(id, *slot))) {
+    if (!budget_.has_time_for(id, *slot)) {
       lacked_time_ = true;
       continue;
     }
@@ -155,12 +166,12 @@ Result<void> Driver::promote(std::vector<Slot>& slots) {
   while (!slots.empty()) {
     const std::optional<TrialId> next = parts_.pruner.promotion();
     if (!next) break;
-    const auto slot = slot_for(*next, slots);
+    const auto slot = memory_.slot_for(*next, slots);
     if (slot == slots.end()) {
-      ++without_memory_;
+      memory_.waits();
       break;
     }
-    if (!has_time_for(next_epoch(*next, *slot))) {
+    if (!budget_.has_time_for(*next, *slot)) {
       lacked_time_ = true;
       break;
     }
@@ -174,9 +185,10 @@ Result<void> Driver::promote(std::vector<Slot>& slots) {
 // Asks for as many trials as there are free workers. Returns false if there is nothing more to ask
 // for now.
 Result<bool> Driver::ask_round(std::vector<Slot>& slots) {
-  const int count = std::min(static_cast<int>(slots.size()), trials_left());
-  if (count <= 0 || without_memory_ >= kMostWithoutMemory || is_nothing_new()) return false;
-  if (state_.running() > 0 && !may_fit(state_.next_id(), slots.back())) {
+  const int count = std::min(static_cast<int>(slots.size()), budget_.trials_left());
+  if (count <= 0 || memory_.waiting() >= kMostWithoutMemory || equals_.is_nothing_new())
+    return false;
+  if (state_.running() > 0 && !budget_.may_fit(state_.next_id(), slots.back())) {
     lacked_time_ = true;
     return false;
   }
@@ -267,14 +279,14 @@ Result<void> Driver::consider(const Proposal& proposal, std::vector<Slot>& slots
   }
   const std::string identity = identity_of(asked.arch_hash, asked.params);
   const TrialRecord* earlier = state_.answer_for(identity);
-  if (earlier != nullptr && !may_repeat(identity)) {
+  if (earlier != nullptr && !equals_.may_repeat(identity)) {
     const TrialId known = earlier->trial.id;
     DETOL_TRY(record_asked());
     return answer(trial.id, *state_.find(known));
   }
   const bool has_equal = state_.first_open(identity) != nullptr;
-  if (has_equal && !may_repeat(identity) && asked.proposer != kCaller) {
-    ++equal_in_row_;
+  if (has_equal && !equals_.may_repeat(identity) && asked.proposer != kCaller) {
+    equals_.found_equal();
     return record_asked();  // it is WAITING
   }
   if (earlier == nullptr && parts_.config.repeats == 0 && parts_.recall && !parts_.inherit &&
@@ -285,28 +297,27 @@ Result<void> Driver::consider(const Proposal& proposal, std::vector<Slot>& slots
       return take_over(trial.id, *known);
     }
   }
-  if (const auto refused = refusal_of(trial.id, *candidate)) {
+  if (const auto refused = memory_.refusal_of(trial.id, *candidate)) {
     DETOL_TRY(record_asked());
     return tell_failed(trial.id, refused->cause, refused->reason);
   }
   const double work = parts_.epoch_work ? parts_.epoch_work(*candidate) : 0;
-  const auto slot = slot_for(trial.id, slots);
+  const auto slot = memory_.slot_for(trial.id, slots);
   const bool has_memory = slot != slots.end();
   const Slot& likely = has_memory ? *slot : slots.back();
-  const bool has_time = has_time_for(first_report_of(trial.id, work, likely));
-  if (!has_time) ++without_time_;
-  if (!has_time && state_.running() == 0 && !may_fit(trial.id, likely)) {
+  const bool has_time = budget_.has_time_for_first(trial.id, work, likely);
+  if (!has_time) budget_.lacks_time();
+  if (!has_time && state_.running() == 0 && !budget_.may_fit(trial.id, likely)) {
     close_for_budget();
     return {};
   }
   if (parts_.inherit) asked.inherits = parts_.inherit(trial, *candidate, state_);
   if (asked.inherits) asked.identity.clear();  // other studies train it from other weights
   DETOL_TRY(record_asked());
-  epoch_work_[trial.id] = work;
-  least_epoch_work_ = least_epoch_work_ == 0 ? work : std::min(least_epoch_work_, work);
+  budget_.add(trial.id, work);
   running_.set_full_length(trial.id, candidate->recipe.epochs);
-  if (has_time) without_time_ = 0;
-  if (!has_memory) ++without_memory_;
+  if (has_time) budget_.had_time();
+  if (!has_memory) memory_.waits();
   if (!has_time || !has_memory) return {};  // it is WAITING
   DETOL_TRY(start(trial.id, *slot));
   slots.erase(slot);
@@ -317,7 +328,7 @@ Result<void> Driver::start(TrialId trial, const Slot& slot) {
   const TrialRecord& entry = *state_.find(trial);
   const int attempt = entry.attempt + 1;
   const TrialRecord* parent = entry.inherits ? state_.find(entry.inherits->trial) : nullptr;
-  equal_in_row_ = 0;
+  equals_.found_new();
   message::Train train{.trial = trial,
                        .attempt = attempt,
                        .seed = trial_seed(parts_.config.seed, trial),
@@ -339,7 +350,7 @@ Result<void> Driver::start(TrialId trial, const Slot& slot) {
                                   .at_s = parts_.clock.wall_s(),
                                   .group_size = slot.group_size,
                                   .micro_batches = entry.micro_batches}));
-  promise(trial);
+  budget_.promise(trial);
   return {};
 }
 

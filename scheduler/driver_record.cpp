@@ -11,7 +11,7 @@ namespace detol::inline scheduler {
 
 Result<void> Driver::replay(std::span<const Event> events) {
   for (const Event& event : events) DETOL_TRY(apply(event));
-  before_ = state_.spent();
+  used_.replayed();
   if (!state_.choices().algorithms.empty()) parts_.pool.broadcast(state_.choices());
   return {};
 }
@@ -19,30 +19,22 @@ Result<void> Driver::replay(std::span<const Event> events) {
 // Applies an event to the state, the searcher, the pruner and the target, in the ledger's order.
 Result<void> Driver::apply(const Event& event) {
   const auto* reported = std::get_if<event::Reported>(&event);
-  if (reported != nullptr) learn_speed(*reported);
+  if (reported != nullptr) budget_.learn(*reported);
   DETOL_TRY(state_.apply(event));
   if (const auto* asked = std::get_if<event::Asked>(&event))
     proposals_.expect(state_.find(asked->trial)->trial);
   if (reported != nullptr) report_metrics_.learn(*reported);
   if (reported != nullptr) inform(*reported);
   if (const auto* told = std::get_if<event::Told>(&event)) {
-    promises_.remove(told->trial);
+    budget_.withdraw(told->trial);
     inform(*told);
   }
   if (const auto* refit = std::get_if<event::Refit>(&event)) inform(*refit);
   if (const auto* requeued = std::get_if<event::Requeued>(&event)) {
-    promises_.remove(requeued->trial);
+    budget_.withdraw(requeued->trial);
     parts_.pruner.withdraw(requeued->trial);
   }
   return {};
-}
-
-void Driver::learn_speed(const event::Reported& reported) {
-  const TrialRecord* trial = state_.find(reported.trial);
-  if (trial == nullptr || reported.train_s <= 0) return;  // taken over from another study
-  const bool is_first = forecast_.is_empty();
-  forecast_.learn(reported.trial, reported.work - trial->work, reported.train_s, trial->worker);
-  if (is_first) promise_again();
 }
 
 void Driver::inform(const event::Reported& reported) {
@@ -56,7 +48,7 @@ void Driver::inform(const event::Reported& reported) {
 
 void Driver::inform(const event::Told& told) {
   const TrialRecord& trial = *state_.find(told.trial);
-  if (told.reason.cause != EndCause::kSameTrial) equal_in_row_ = 0;
+  if (told.reason.cause != EndCause::kSameTrial) equals_.found_new();
   if (state_.teaches(told)) proposals_.tell(trial.trial, *trial.outcome);
   refitter_.retry_failed_job();
   const bool is_paused =
@@ -82,7 +74,7 @@ Result<void> Driver::record(Event event) {
 Result<void> Driver::commit() {
   if (outbox_.is_due()) {
     outbox_.remove_account();
-    const Spent now = spent();
+    const Spent now = used_.spent();
     DETOL_TRY(record(event::Accounted{.wall_s = now.wall_s, .device_s = now.device_s}));
     DETOL_ASSIGN(const bool is_durable, outbox_.write());
     if (!is_durable) return {};

@@ -87,10 +87,7 @@ Result<void> Driver::raise_budget(const RunRequest& request) {
   } else if (closing_) {
     log_warning("the budget stays as it is: the search is at its end");
   } else {
-    parts_.budget = *total;
-    consumption_ = *total;
-    consumption_.trials.reset();
-    without_time_ = 0;
+    budget_.replace(*total);
     hire_again();
     DETOL_TRY(record(event::StudyState{
         .state = StudyPhase::kRunning, .budget = to_text(*total), .at_s = parts_.clock.wall_s()}));
