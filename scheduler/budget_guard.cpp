@@ -32,8 +32,8 @@ constexpr double kMostWaitS = 1;
 }  // namespace
 
 BudgetGuard::BudgetGuard(const DriverParts& parts, const StudyState& state,
-                         const RunningTrials& running, const UsedTime& used)
-    : parts_(parts), state_(state), running_(running), used_(used), next_(parts, state) {
+                         const RunningTrials& running)
+    : parts_(parts), state_(state), running_(running), used_(parts, state), next_(parts, state) {
   replace(parts.budget);
 }
 

@@ -16,8 +16,10 @@ namespace detol::inline scheduler {
 class BudgetGuard {
  public:
   // All outlive this object. The budget begins as that of the parts.
-  BudgetGuard(const DriverParts& parts, const StudyState& state, const RunningTrials& running,
-              const UsedTime& used);
+  BudgetGuard(const DriverParts& parts, const StudyState& state, const RunningTrials& running);
+
+  // Returns what the study has used.
+  UsedTime& used() { return used_; }
 
   // The budget in force, and another in its place.
   const Budget& total() const { return total_; }
@@ -69,7 +71,7 @@ class BudgetGuard {
   const DriverParts& parts_;
   const StudyState& state_;
   const RunningTrials& running_;
-  const UsedTime& used_;
+  UsedTime used_;
   Budget total_;
   Budget consumption_;  // all limits except the number of trials
   NextEpochs next_;

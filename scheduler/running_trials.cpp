@@ -40,6 +40,10 @@ bool RunningTrials::is_due(TrialId trial) const {
   return due == not_before_s_.end() || parts_.clock.now_s() >= due->second;
 }
 
+double RunningTrials::prune(TrialId trial) {
+  return prunes_.try_emplace(trial, parts_.clock.now_s()).first->second;
+}
+
 void RunningTrials::leaves(TrialId trial, int attempt) {
   if (!parts_.config.command) return;
   if (const auto slot = parts_.pool.slot_after(trial, attempt)) {

@@ -35,6 +35,11 @@ class RunningTrials {
   void back_off_from_disk(TrialId trial);
   bool is_due(TrialId trial) const;  // its next attempt
 
+  // Asks that a trial be pruned after its next report, and takes that back.
+  double prune(TrialId trial);  // returns since when that is asked
+  bool is_to_be_pruned(TrialId trial) const { return prunes_.contains(trial); }
+  void forget_to_prune(TrialId trial) { prunes_.erase(trial); }
+
   // Notes that the program of an attempt was told to stop, and that it has ended. It has its grace
   // before it is gone; the run waits for it.
   void leaves(TrialId trial, int attempt);
@@ -62,6 +67,7 @@ class RunningTrials {
   std::map<TrialId, double> last_report_s_;
   std::map<TrialId, int> full_length_;
   std::map<int, Leaving> leaving_;          // by worker; another trial there takes its place
+  std::map<TrialId, double> prunes_;        // to be pruned on request, since when
   std::map<TrialId, double> not_before_s_;  // the next attempt
   double disk_back_off_s_ = 0;              // grows while checkpoints cannot be written
 };

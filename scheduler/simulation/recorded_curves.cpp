@@ -15,8 +15,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Recorder collects the curve of one trial from its events.
-struct Recorder {
+// CurveRecorder collects the curve of one trial from its events.
+struct CurveRecorder {
   RecordedTrial trial;
   int group_size = 1;
   bool is_known = false;  // it took the outcome of another trial
@@ -24,7 +24,7 @@ struct Recorder {
   double trained_s = 0;  // in this attempt
 };
 
-void add(const event::Reported& reported, const GroupSpeed& speed, Recorder& recorder) {
+void add(const event::Reported& reported, const GroupSpeed& speed, CurveRecorder& recorder) {
   const double wall_s = reported.train_s / recorder.group_size;
   const double seconds = wall_s * speed(recorder.group_size);
   recorder.trained_s += wall_s;
@@ -86,20 +86,20 @@ RecordedTrial trial_from(const Json& json) {
 }  // namespace
 
 RecordedCurves curves_of(std::span<const Event> events, const GroupSpeed& speed) {
-  std::map<TrialId, Recorder> recorders;
+  std::map<TrialId, CurveRecorder> recorders;
   std::vector<double> besides_s;
   for (const Event& event : events) {
     if (const auto* asked = std::get_if<event::Asked>(&event)) {
       recorders[asked->trial].trial.params = asked->params;
     } else if (const auto* started = std::get_if<event::Started>(&event)) {
-      Recorder& recorder = recorders[started->trial];
+      CurveRecorder& recorder = recorders[started->trial];
       recorder.group_size = started->group_size;
       recorder.started_s = started->at_s;
       recorder.trained_s = 0;
     } else if (const auto* reported = std::get_if<event::Reported>(&event)) {
       add(*reported, speed, recorders[reported->trial]);
     } else if (const auto* told = std::get_if<event::Told>(&event)) {
-      Recorder& recorder = recorders[told->trial];
+      CurveRecorder& recorder = recorders[told->trial];
       recorder.is_known = told->reason.cause == EndCause::kSameTrial;
       const auto cause = cause_of(told->outcome);
       recorder.trial.failure = cause && is_own(*cause) ? cause : std::nullopt;

@@ -8,19 +8,16 @@
 // event can come between. Several workers do not wait for refits: finished ones are recorded in
 // every iteration.
 
-#include <fmt/format.h>
+#include "scheduler/placement.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "core/fault.h"
 #include "core/hash.h"
 #include "core/rng.h"
-#include "scheduler/driver.h"
 #include "scheduler/trial_seed.h"
 
 namespace detol::inline scheduler {
-
 namespace {
 
 constexpr int kMostWithoutMemory = 16;  // trials that wait for a worker with more memory
@@ -31,35 +28,23 @@ std::uint64_t trial_seed(std::uint64_t study_seed, TrialId trial) {
   return Rng(study_seed).split(hash64("trial seed")).split(trial).next();
 }
 
-// Requeues, after a restart, the trials whose worker is gone and those that get another chance by a
-// larger budget or --retry-failed.
-Result<void> Driver::adopt() {
-  const std::vector<Claim> claims = parts_.pool.claims();
-  for (TrialId id : state_.in_state(TrialState::kRunning)) {
-    const bool is_claimed = std::ranges::any_of(claims, [&](const Claim& c) {
-      return c.trial == id && running_.is_current(id, c.attempt);
-    });
-    if (!is_claimed) {
-      DETOL_TRY(requeue(id, {RequeueCause::kWorkerGone}));
-      continue;
-    }
-    running_.continues(id, used_.began_s());
-    budget_.promise(id);
-  }
-  DETOL_TRY(continue_what_the_budget_ended());
-  for (TrialId id : state_.in_state(TrialState::kFail)) {
-    if (parts_.retry_failed && may_differ_when_retried(*state_.find(id)))
-      DETOL_TRY(requeue(id, {RequeueCause::kRetried}));
-  }
-  look_for_an_end();
-  return commit();
-}
+Placement::Placement(const DriverParts& parts, const StudyState& state, RunningTrials& running,
+                     Listeners listeners, Recorder& recorder, Outbox& outbox)
+    : parts_(parts),
+      state_(state),
+      running_(running),
+      budget_(listeners.budget),
+      equals_(listeners.equals),
+      source_(listeners.source),
+      ending_(listeners.ending),
+      recorder_(recorder),
+      outbox_(outbox),
+      memory_(parts, state) {}
 
-// Requeues the trials that the budget ended, as far as there is time for them now.
-Result<void> Driver::continue_what_the_budget_ended() {
+Result<void> Placement::continue_what_the_budget_ended() {
   for (TrialId id : state_.in_state(TrialState::kPruned)) {
     if (state_.find(id)->reason.cause == EndCause::kBudget && budget_.has_time_for(id))
-      DETOL_TRY(requeue(id, {RequeueCause::kBudgetExtended}));
+      DETOL_TRY(recorder_.requeue(id, {RequeueCause::kBudgetExtended}));
   }
   return {};
 }
@@ -67,81 +52,86 @@ Result<void> Driver::continue_what_the_budget_ended() {
 // Places trials on the workers that are free, or will be with the commit of their messages: a
 // worker hears the verdict that ends a trial and the order of the next one together. Where no more
 // are placed, those that the commit has freed are ended.
-Result<void> Driver::place() {
-  releases_ = false;
+Result<void> Placement::place() {
   DETOL_TRY(answer_waiting());
-  DETOL_TRY(fill_free_workers());
-  DETOL_TRY(commit());
-  releases_ = releases_ && !outbox_.is_paused();  // else orders still wait for the disk
-  has_released_ = has_released_ || releases_;
-  if (closing_ || is_stopping() || releases_) parts_.pool.retire();
+  DETOL_ASSIGN(bool releases, fill_free_workers());
+  DETOL_TRY(recorder_.commit());
+  releases = releases && !outbox_.is_paused();  // else orders still wait for the disk
+  has_released_ = has_released_ || releases;
+  if (ending_.is_closed() || ending_.is_stopping() || releases) parts_.pool.retire();
   return {};
 }
 
-Result<void> Driver::fill_free_workers() {
-  if (closing_ || is_stopping() || outbox_.is_paused()) return {};
-  proposals_.collect();
+// Returns whether workers are left that are better ended.
+Result<bool> Placement::fill_free_workers() {
+  if (ending_.is_closed() || ending_.is_stopping() || outbox_.is_paused()) return false;
+  source_.collect();
   if (parts_.refits == Refits::kBeside && parts_.pool.workers() > 1) DETOL_TRY(refit());
   lacked_time_ = false;
   std::vector<Slot> slots = outbox_.slots_after_commit();
   if (slots.empty() && state_.running() == 0) hire_again();
   std::ranges::reverse(slots);  // taken from the back
-  note_waiting(slots);
+  source_.note_waiting(slots);
   DETOL_TRY(grant_wishes(slots));
   DETOL_TRY(resume_waiting(slots));
   DETOL_TRY(promote(slots));
-  for (bool more = true; more && !slots.empty() && !closing_;) {
+  for (bool more = true; more && !slots.empty() && !ending_.is_closed();) {
     DETOL_ASSIGN(more, ask_round(slots));
-    look_for_an_end();
+    ending_.look();
   }
-  if (!proposals_.is_at_work()) waiting_since_s_.clear();
-  if (lacked_time_ && state_.running() == 0) close_for_budget();
-  releases_ = may_release(slots);
+  source_.end_turn();
+  if (lacked_time_ && state_.running() == 0) ending_.close_for_budget();
+  const bool releases = may_release(slots);
   if (memory_.waiting() > 0 && state_.running() == 0) close_for_memory(slots);
-  const bool may_prepare = slots.empty() && !closing_ && state_.next_id() >= parts_.initial.size();
-  if (may_prepare) proposals_.prepare(demand_of(slots, 0), budget_.trials_left());
-  return {};
+  if (slots.empty() && !ending_.is_closed()) source_.prepare(budget_.trials_left());
+  return releases;
 }
 
 // Returns whether the workers that are left are better ended, as nothing has time beside what runs:
 // of a budget in device time they would use up, idle, what the running trials were promised.
-bool Driver::may_release(const std::vector<Slot>& left) const {
-  return lacked_time_ && budget_.counts_device_time() && !left.empty() && !proposals_.is_at_work();
+bool Placement::may_release(const std::vector<Slot>& left) const {
+  return lacked_time_ && budget_.counts_device_time() && !left.empty() && !source_.is_at_work();
 }
 
-// Starts the workers again that were released, where there is more time, or nobody is left.
-void Driver::hire_again() {
+void Placement::hire_again() {
   if (std::exchange(has_released_, false)) parts_.pool.hire();
 }
 
-// Notes since when each free worker waits for a proposal, and lets those with the least memory, and
-// of these those that have waited longest, be taken first.
-void Driver::note_waiting(std::vector<Slot>& slots) {
-  std::map<int, double> since_s;
-  for (const Slot& slot : slots) {
-    const auto known = waiting_since_s_.find(slot.worker);
-    since_s[slot.worker] = known == waiting_since_s_.end() ? parts_.clock.now_s() : known->second;
+// Answers the trials that never started and whose equals have ended.
+Result<void> Placement::answer_waiting() {
+  for (TrialId id : state_.in_state(TrialState::kWaiting)) {
+    const TrialRecord& trial = *state_.find(id);
+    if (trial.attempt > 0 || equals_.may_repeat(trial.identity)) continue;
+    if (const TrialRecord* earlier = state_.answer_for(trial.identity))
+      DETOL_TRY(recorder_.answer(id, *earlier));
   }
-  waiting_since_s_ = std::move(since_s);
-  if (!slots.empty()) group_size_ = slots.front().group_size;
-  std::ranges::stable_sort(slots, std::ranges::greater(), [&](const Slot& slot) {
-    return std::pair(slot.memory, waiting_since_s_.at(slot.worker));
-  });
+  return {};
 }
 
-Demand Driver::demand_of(const std::vector<Slot>& slots, int wanted) const {
-  const Spent used = used_.spent();
-  Demand demand{
-      .next_id = state_.next_id(), .wanted = wanted, .workers = std::max(1, parts_.pool.workers())};
-  if (used.trials > 0) demand.trial_s = used.device_s / used.trials / group_size_;
-  const double late_s = parts_.clock.now_s() - patience_s(demand.trial_s);
-  const auto late = std::ranges::count_if(
-      slots, [&](const Slot& slot) { return waiting_since_s_.at(slot.worker) <= late_s; });
-  if (demand.workers > 1) demand.late = std::min(wanted, static_cast<int>(late));
-  return demand;
+// Gives slots the candidates that they wish for, as trials of which the searcher hears.
+Result<void> Placement::grant_wishes(std::vector<Slot>& slots) {
+  const auto wishes =
+      std::ranges::stable_partition(slots, [](const Slot& slot) { return !slot.wish; });
+  const std::vector<Slot> wishing(wishes.begin(), wishes.end());
+  slots.erase(wishes.begin(), wishes.end());
+  if (wishing.empty() || source_.is_at_work()) return {};
+  for (const Proposal& proposal : source_.take_ready()) {  // numbered before the wishes
+    std::optional<Fact> network;
+    DETOL_TRY(recorder_.record(asked_for(proposal, parts_.decode(proposal.trial.genome), network)));
+  }
+  for (const Slot& slot : wishing) {
+    if (budget_.trials_left() <= 0 || ending_.is_closed()) break;
+    const TrialId id = state_.next_id();
+    std::vector<Slot> own = {slot};
+    DETOL_TRY(consider(
+        {.trial = {.id = id, .genome = *slot.wish, .proposer = std::string(kCaller)}}, own));
+    const bool is_recorded = state_.next_id() > id;
+    if (is_recorded && !own.empty()) outbox_.decline(slot.worker, id);
+  }
+  return {};
 }
 
-Result<void> Driver::resume_waiting(std::vector<Slot>& slots) {
+Result<void> Placement::resume_waiting(std::vector<Slot>& slots) {
   if (slots.empty()) return {};
   memory_.count_again();
   for (TrialId id : state_.in_state(TrialState::kWaiting)) {
@@ -162,7 +152,7 @@ Result<void> Driver::resume_waiting(std::vector<Slot>& slots) {
   return {};
 }
 
-Result<void> Driver::promote(std::vector<Slot>& slots) {
+Result<void> Placement::promote(std::vector<Slot>& slots) {
   while (!slots.empty()) {
     const std::optional<TrialId> next = parts_.pruner.promotion();
     if (!next) break;
@@ -175,7 +165,7 @@ Result<void> Driver::promote(std::vector<Slot>& slots) {
       lacked_time_ = true;
       break;
     }
-    DETOL_TRY(requeue(*next, {RequeueCause::kPromoted}));
+    DETOL_TRY(recorder_.requeue(*next, {RequeueCause::kPromoted}));
     DETOL_TRY(start(*next, *slot));
     slots.erase(slot);
   }
@@ -184,7 +174,7 @@ Result<void> Driver::promote(std::vector<Slot>& slots) {
 
 // Asks for as many trials as there are free workers. Returns false if there is nothing more to ask
 // for now.
-Result<bool> Driver::ask_round(std::vector<Slot>& slots) {
+Result<bool> Placement::ask_round(std::vector<Slot>& slots) {
   const int count = std::min(static_cast<int>(slots.size()), budget_.trials_left());
   if (count <= 0 || memory_.waiting() >= kMostWithoutMemory || equals_.is_nothing_new())
     return false;
@@ -193,59 +183,38 @@ Result<bool> Driver::ask_round(std::vector<Slot>& slots) {
     return false;
   }
   DETOL_TRY(refit());
-  if (refitter_.is_at_work() && parts_.pool.workers() <= 1) return false;
-  const std::vector<Proposal> proposals = propose(slots, count);
-  exhausted_ = proposals.empty() && state_.running() == 0 && !refitter_.is_at_work() &&
-               !proposals_.is_at_work();
+  if (source_.is_refitting() && parts_.pool.workers() <= 1) return false;
+  const std::vector<Proposal> proposals = source_.propose(slots, count);
+  ending_.set_exhausted(proposals.empty() && state_.running() == 0 && !source_.is_refitting() &&
+                        !source_.is_at_work());
   const std::size_t free = slots.size();
   for (const Proposal& proposal : proposals) {
     DETOL_TRY(consider(proposal, slots));
-    if (closing_) return false;
+    if (ending_.is_closed()) return false;
   }
   // Workers whose proposal is not trained wait anew: the searcher was not late for them.
   const std::size_t placed = free - slots.size();
-  for (std::size_t i = 0; i < std::min(proposals.size() - placed, slots.size()); ++i)
-    waiting_since_s_.at(slots[slots.size() - 1 - i].worker) = parts_.clock.now_s();
+  source_.wait_anew(slots, proposals.size() - placed);
   return !proposals.empty();
 }
 
 // Records and absorbs the finished refits of the searcher, and begins those that are due.
-Result<void> Driver::refit() {
-  if (proposals_.is_at_work()) return {};
-  while (std::optional<Refit> refit = refitter_.next()) {
-    fault_or_throw("master.refit");
-    prepared_ = std::move(refit->prepared);
-    DETOL_TRY(record(event::Refit{.model = std::move(refit->model),
-                                  .version = refit->version,
-                                  .observations = refit->observations,
-                                  .parameters = std::move(refit->parameters),
-                                  .at_s = parts_.clock.wall_s()}));
-  }
+Result<void> Placement::refit() {
+  if (source_.is_at_work()) return {};
+  while (std::optional<event::Refit> refit = source_.next_refit())
+    DETOL_TRY(recorder_.record(*std::move(refit)));
   return {};
 }
 
-std::vector<Proposal> Driver::propose(const std::vector<Slot>& slots, int count) {
-  std::vector<Proposal> initial;
-  TrialId id = state_.next_id();
-  for (; id < parts_.initial.size() && static_cast<int>(initial.size()) < count; ++id)
-    initial.push_back({{.id = id, .genome = parts_.initial[id]}});
-  return initial.empty() ? proposals_.next(demand_of(slots, count)) : initial;
-}
-
-std::string Driver::proposer_of(const Trial& trial) const {
-  if (trial.id < parts_.initial.size()) return "initial";
-  return trial.proposer.empty() ? parts_.config.algorithm.name : trial.proposer;
-}
-
 // Returns how a proposal is recorded, with its network's fact if that is new.
-event::Asked Driver::asked_for(const Proposal& proposal, const Decoded& candidate,
-                               std::optional<Fact>& network) const {
+event::Asked Placement::asked_for(const Proposal& proposal, const Decoded& candidate,
+                                  std::optional<Fact>& network) const {
   const Trial& trial = proposal.trial;
   event::Asked asked;
   asked.behind = static_cast<int>(proposal.behind);
   asked.trial = trial.id;
   asked.params = trial.genome.assignments();
-  asked.proposer = proposer_of(trial);
+  asked.proposer = source_.proposer_of(trial);
   asked.at_s = parts_.clock.wall_s();
   if (candidate && candidate->arch_hash != 0) {
     asked.arch_hash = to_hex(candidate->arch_hash);
@@ -264,25 +233,25 @@ event::Asked Driver::asked_for(const Proposal& proposal, const Decoded& candidat
 // where smaller networks may fit, or others run, which may need less than they were promised. Else
 // nothing more starts, and the proposal is dropped: a later run with more budget makes it again, as
 // a search that had the whole budget from the beginning.
-Result<void> Driver::consider(const Proposal& proposal, std::vector<Slot>& slots) {
+Result<void> Placement::consider(const Proposal& proposal, std::vector<Slot>& slots) {
   const Trial& trial = proposal.trial;
   const Decoded candidate = parts_.decode(trial.genome);
   std::optional<Fact> network;
   event::Asked asked = asked_for(proposal, candidate, network);
   const auto record_asked = [&] {
     if (network) outbox_.add(*std::move(network));
-    return record(asked);
+    return recorder_.record(asked);
   };
   if (!candidate) {
     DETOL_TRY(record_asked());
-    return tell_failed(trial.id, candidate.error().cause, candidate.error().reason);
+    return recorder_.tell_failed(trial.id, candidate.error().cause, candidate.error().reason);
   }
   const std::string identity = identity_of(asked.arch_hash, asked.params);
   const TrialRecord* earlier = state_.answer_for(identity);
   if (earlier != nullptr && !equals_.may_repeat(identity)) {
     const TrialId known = earlier->trial.id;
     DETOL_TRY(record_asked());
-    return answer(trial.id, *state_.find(known));
+    return recorder_.answer(trial.id, *state_.find(known));
   }
   const bool has_equal = state_.first_open(identity) != nullptr;
   if (has_equal && !equals_.may_repeat(identity) && asked.proposer != kCaller) {
@@ -294,12 +263,12 @@ Result<void> Driver::consider(const Proposal& proposal, std::vector<Slot>& slots
     DETOL_ASSIGN(const auto known, parts_.recall(asked, *candidate));
     if (known) {
       DETOL_TRY(record_asked());
-      return take_over(trial.id, *known);
+      return recorder_.take_over(trial.id, *known);
     }
   }
   if (const auto refused = memory_.refusal_of(trial.id, *candidate)) {
     DETOL_TRY(record_asked());
-    return tell_failed(trial.id, refused->cause, refused->reason);
+    return recorder_.tell_failed(trial.id, refused->cause, refused->reason);
   }
   const double work = parts_.epoch_work ? parts_.epoch_work(*candidate) : 0;
   const auto slot = memory_.slot_for(trial.id, slots);
@@ -308,7 +277,7 @@ Result<void> Driver::consider(const Proposal& proposal, std::vector<Slot>& slots
   const bool has_time = budget_.has_time_for_first(trial.id, work, likely);
   if (!has_time) budget_.lacks_time();
   if (!has_time && state_.running() == 0 && !budget_.may_fit(trial.id, likely)) {
-    close_for_budget();
+    ending_.close_for_budget();
     return {};
   }
   if (parts_.inherit) asked.inherits = parts_.inherit(trial, *candidate, state_);
@@ -324,7 +293,7 @@ Result<void> Driver::consider(const Proposal& proposal, std::vector<Slot>& slots
   return {};
 }
 
-Result<void> Driver::start(TrialId trial, const Slot& slot) {
+Result<void> Placement::start(TrialId trial, const Slot& slot) {
   const TrialRecord& entry = *state_.find(trial);
   const int attempt = entry.attempt + 1;
   const TrialRecord* parent = entry.inherits ? state_.find(entry.inherits->trial) : nullptr;
@@ -333,7 +302,7 @@ Result<void> Driver::start(TrialId trial, const Slot& slot) {
                        .attempt = attempt,
                        .seed = trial_seed(parts_.config.seed, trial),
                        .acknowledged = entry.epochs,
-                       .undecided = undecided(trial),
+                       .undecided = ending_.undecided(trial),
                        .micro_batches = entry.micro_batches,
                        .folder = (parts_.folder / std::to_string(trial)).string(),
                        .params = entry.trial.genome.assignments()};
@@ -344,14 +313,20 @@ Result<void> Driver::start(TrialId trial, const Slot& slot) {
   }
   outbox_.start(slot.worker, std::move(train));
   running_.begins(trial, slot.worker);
-  DETOL_TRY(record(event::Started{.trial = trial,
-                                  .attempt = attempt,
-                                  .worker = slot.name,
-                                  .at_s = parts_.clock.wall_s(),
-                                  .group_size = slot.group_size,
-                                  .micro_batches = entry.micro_batches}));
+  DETOL_TRY(recorder_.record(event::Started{.trial = trial,
+                                            .attempt = attempt,
+                                            .worker = slot.name,
+                                            .at_s = parts_.clock.wall_s(),
+                                            .group_size = slot.group_size,
+                                            .micro_batches = entry.micro_batches}));
   budget_.promise(trial);
   return {};
+}
+
+// Ends the search where every worker is idle and has too little memory for the trials that wait.
+void Placement::close_for_memory(const std::vector<Slot>& idle) {
+  if (source_.is_at_work()) return;
+  if (auto why = memory_.why_all_wait(idle)) ending_.close(*std::move(why));
 }
 
 }  // namespace detol::inline scheduler

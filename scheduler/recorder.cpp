@@ -1,80 +1,52 @@
-// The driver writes only through events: they change the state, the searcher and the pruner at
-// once, become durable together at commit(), and only then leave the process. Should the commit
-// fail, the process ends, or, on a full disk, the same events are committed later.
+#include "scheduler/recorder.h"
 
 #include <limits>
-#include <utility>
-
-#include "scheduler/driver.h"
 
 namespace detol::inline scheduler {
 
-Result<void> Driver::replay(std::span<const Event> events) {
-  for (const Event& event : events) DETOL_TRY(apply(event));
-  used_.replayed();
-  if (!state_.choices().algorithms.empty()) parts_.pool.broadcast(state_.choices());
-  return {};
-}
-
-// Applies an event to the state, the searcher, the pruner and the target, in the ledger's order.
-Result<void> Driver::apply(const Event& event) {
+Result<void> Recorder::apply(const Event& event) {
   const auto* reported = std::get_if<event::Reported>(&event);
-  if (reported != nullptr) budget_.learn(*reported);
+  if (reported != nullptr) listeners_.budget.learn(*reported);
   DETOL_TRY(state_.apply(event));
-  if (const auto* asked = std::get_if<event::Asked>(&event))
-    proposals_.expect(state_.find(asked->trial)->trial);
+  if (const auto* asked = std::get_if<event::Asked>(&event)) listeners_.source.expect(*asked);
   if (reported != nullptr) report_metrics_.learn(*reported);
   if (reported != nullptr) inform(*reported);
   if (const auto* told = std::get_if<event::Told>(&event)) {
-    budget_.withdraw(told->trial);
+    listeners_.budget.withdraw(told->trial);
     inform(*told);
   }
-  if (const auto* refit = std::get_if<event::Refit>(&event)) inform(*refit);
+  if (const auto* refit = std::get_if<event::Refit>(&event)) listeners_.source.absorb(*refit);
   if (const auto* requeued = std::get_if<event::Requeued>(&event)) {
-    budget_.withdraw(requeued->trial);
+    listeners_.budget.withdraw(requeued->trial);
     parts_.pruner.withdraw(requeued->trial);
   }
   return {};
 }
 
-void Driver::inform(const event::Reported& reported) {
+void Recorder::inform(const event::Reported& reported) {
   advice_ = parts_.pruner.judge_all(reported.trial, reported.epochs(),
                                     state_.find(reported.trial)->values);
-  for (const auto& [name, measured] : reported.metrics) {
-    if (parts_.target && parts_.target->metric == name)
-      target_reached_ = target_reached_ || parts_.target->is_reached_by(measured);
-  }
+  listeners_.ending.learn(reported);
 }
 
-void Driver::inform(const event::Told& told) {
-  const TrialRecord& trial = *state_.find(told.trial);
-  if (told.reason.cause != EndCause::kSameTrial) equals_.found_new();
-  if (state_.teaches(told)) proposals_.tell(trial.trial, *trial.outcome);
-  refitter_.retry_failed_job();
+void Recorder::inform(const event::Told& told) {
+  if (told.reason.cause != EndCause::kSameTrial) listeners_.equals.found_new();
+  listeners_.source.tell(told);
   const bool is_paused =
       told.reason.cause == EndCause::kPruner && told.reason.detail == parts_.config.pruner.name;
   if (!is_paused) parts_.pruner.withdraw(told.trial);
 }
 
-// The ledger keeps all of a refit except `prepared`.
-void Driver::inform(const event::Refit& refit) {
-  proposals_.absorb({.model = refit.model,
-                     .version = refit.version,
-                     .observations = refit.observations,
-                     .parameters = refit.parameters,
-                     .prepared = std::exchange(prepared_, nullptr)});
-}
-
-Result<void> Driver::record(Event event) {
+Result<void> Recorder::record(Event event) {
   DETOL_TRY(apply(event));
   outbox_.add(std::move(event));
   return {};
 }
 
-Result<void> Driver::commit() {
+Result<void> Recorder::commit() {
   if (outbox_.is_due()) {
     outbox_.remove_account();
-    const Spent now = used_.spent();
+    const Spent now = listeners_.budget.used().spent();
     DETOL_TRY(record(event::Accounted{.wall_s = now.wall_s, .device_s = now.device_s}));
     DETOL_ASSIGN(const bool is_durable, outbox_.write());
     if (!is_durable) return {};
@@ -83,7 +55,7 @@ Result<void> Driver::commit() {
   return {};
 }
 
-Result<void> Driver::tell(TrialId trial, EndReason reason, double unreported_s) {
+Result<void> Recorder::tell(TrialId trial, EndReason reason, double unreported_s) {
   const TrialRecord& entry = *state_.find(trial);
   const bool stopped_early = reason.cause != EndCause::kFullLength;
   const std::vector<double> unknown(state_.objectives().size(),
@@ -99,7 +71,7 @@ Result<void> Driver::tell(TrialId trial, EndReason reason, double unreported_s) 
                             .unreported_s = unreported_s});
 }
 
-Result<void> Driver::tell_failed(TrialId trial, Cause cause, std::string reason) {
+Result<void> Recorder::tell_failed(TrialId trial, Cause cause, std::string reason) {
   const TrialRecord& entry = *state_.find(trial);
   return record(
       event::Told{.trial = trial,
@@ -109,11 +81,48 @@ Result<void> Driver::tell_failed(TrialId trial, Cause cause, std::string reason)
                   .at_s = parts_.clock.wall_s()});
 }
 
-Result<void> Driver::requeue(TrialId trial, RequeueReason reason, double unreported_s) {
+Result<void> Recorder::requeue(TrialId trial, RequeueReason reason, double unreported_s) {
   return record(event::Requeued{.trial = trial,
                                 .attempt = state_.find(trial)->attempt,
                                 .reason = std::move(reason),
                                 .unreported_s = unreported_s});
+}
+
+Result<void> Recorder::answer(TrialId trial, const TrialRecord& earlier) {
+  return record(event::Told{.trial = trial,
+                            .state = earlier.state,
+                            .reason = {EndCause::kSameTrial, "", earlier.trial.id},
+                            .outcome = *earlier.outcome,
+                            .at_s = parts_.clock.wall_s()});
+}
+
+Result<void> Recorder::take_over(TrialId trial, const KnownTrial& known) {
+  double train_s = 0;
+  for (event::Reported reported : known.reports) {
+    train_s += reported.train_s;
+    reported.trial = trial;
+    complete(reported, train_s);
+    reported.attempt = 0;
+    reported.work = 0;
+    reported.train_s = 0;
+    DETOL_TRY(record(std::move(reported)));
+  }
+  return record(event::Told{.trial = trial,
+                            .state = known.told.state,
+                            .reason = {EndCause::kSameTrial, known.study, known.trial},
+                            .outcome = known.told.outcome,
+                            .at_s = parts_.clock.wall_s()});
+}
+
+void Recorder::complete(event::Reported& report, double train_s) {
+  std::function<NamedMetrics()> costs;
+  if (parts_.cost_metrics) {
+    costs = [&] {
+      const auto candidate = parts_.decode(state_.find(report.trial)->trial.genome);
+      return candidate ? parts_.cost_metrics(*candidate) : NamedMetrics();
+    };
+  }
+  report_metrics_.complete(report, train_s, costs);
 }
 
 }  // namespace detol::inline scheduler
