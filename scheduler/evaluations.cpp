@@ -95,8 +95,8 @@ Result<void> Evaluations::on(const message::Ended& ended) {
   running_.has_left(ended.trial, ended.attempt);
   const message::EndAck ack{ended.trial, ended.attempt};
   const bool is_current_attempt = running_.is_current(ended.trial, ended.attempt);
-  if (!is_current_attempt &&
-      !outbox_.is_paused()) {  // its outcome is durable: the worker is free at once
+  if (!is_current_attempt && !outbox_.is_paused()) {
+    // Its outcome is durable: the worker is free at once.
     parts_.pool.acknowledge(ack);
     return {};
   }

@@ -117,7 +117,8 @@ Result<void> Placement::grant_wishes(std::vector<Slot>& slots) {
   if (wishing.empty() || source_.is_at_work()) return {};
   for (const Proposal& proposal : source_.take_ready()) {  // numbered before the wishes
     std::optional<Fact> network;
-    DETOL_TRY(recorder_.record(asked_for(proposal, parts_.decode(proposal.trial.genome), network)));
+    DETOL_TRY(recorder_.record(
+        asked_for(proposal, parts_.candidates.decode(proposal.trial.genome), network)));
   }
   for (const Slot& slot : wishing) {
     if (budget_.trials_left() <= 0 || ending_.is_closed()) break;
@@ -218,13 +219,13 @@ event::Asked Placement::asked_for(const Proposal& proposal, const Decoded& candi
   asked.at_s = parts_.clock.wall_s();
   if (candidate && candidate->arch_hash != 0) {
     asked.arch_hash = to_hex(candidate->arch_hash);
-    if (parts_.network_fact) network = parts_.network_fact(*candidate);
+    network = parts_.candidates.network_fact(*candidate);
   }
   if (const auto cost = candidate ? candidate->cost : candidate.error().cost) {
     asked.network_params = cost->params;
     asked.flops = cost->flops;
   }
-  if (candidate && parts_.identify) asked.identity = parts_.identify(*candidate);
+  if (candidate) asked.identity = parts_.candidates.identity_of(*candidate);
   return asked;
 }
 
@@ -235,7 +236,7 @@ event::Asked Placement::asked_for(const Proposal& proposal, const Decoded& candi
 // a search that had the whole budget from the beginning.
 Result<void> Placement::consider(const Proposal& proposal, std::vector<Slot>& slots) {
   const Trial& trial = proposal.trial;
-  const Decoded candidate = parts_.decode(trial.genome);
+  const Decoded candidate = parts_.candidates.decode(trial.genome);
   std::optional<Fact> network;
   event::Asked asked = asked_for(proposal, candidate, network);
   const auto record_asked = [&] {
@@ -258,9 +259,9 @@ Result<void> Placement::consider(const Proposal& proposal, std::vector<Slot>& sl
     equals_.found_equal();
     return record_asked();  // it is WAITING
   }
-  if (earlier == nullptr && parts_.config.repeats == 0 && parts_.recall && !parts_.inherit &&
+  if (earlier == nullptr && parts_.config.repeats == 0 && parts_.config.inherit == Inherit::kNone &&
       !asked.identity.empty()) {
-    DETOL_ASSIGN(const auto known, parts_.recall(asked, *candidate));
+    DETOL_ASSIGN(const auto known, parts_.candidates.recall(asked, *candidate));
     if (known) {
       DETOL_TRY(record_asked());
       return recorder_.take_over(trial.id, *known);
@@ -270,7 +271,7 @@ Result<void> Placement::consider(const Proposal& proposal, std::vector<Slot>& sl
     DETOL_TRY(record_asked());
     return recorder_.tell_failed(trial.id, refused->cause, refused->reason);
   }
-  const double work = parts_.epoch_work ? parts_.epoch_work(*candidate) : 0;
+  const double work = parts_.candidates.epoch_work(*candidate);
   const auto slot = memory_.slot_for(trial.id, slots);
   const bool has_memory = slot != slots.end();
   const Slot& likely = has_memory ? *slot : slots.back();
@@ -280,7 +281,7 @@ Result<void> Placement::consider(const Proposal& proposal, std::vector<Slot>& sl
     ending_.close_for_budget();
     return {};
   }
-  if (parts_.inherit) asked.inherits = parts_.inherit(trial, *candidate, state_);
+  asked.inherits = parts_.candidates.inherit(trial, *candidate, state_);
   if (asked.inherits) asked.identity.clear();  // other studies train it from other weights
   DETOL_TRY(record_asked());
   budget_.add(trial.id, work);

@@ -115,14 +115,9 @@ Result<void> Recorder::take_over(TrialId trial, const KnownTrial& known) {
 }
 
 void Recorder::complete(event::Reported& report, double train_s) {
-  std::function<NamedMetrics()> costs;
-  if (parts_.cost_metrics) {
-    costs = [&] {
-      const auto candidate = parts_.decode(state_.find(report.trial)->trial.genome);
-      return candidate ? parts_.cost_metrics(*candidate) : NamedMetrics();
-    };
-  }
-  report_metrics_.complete(report, train_s, costs);
+  report_metrics_.complete(report, train_s, [&] {
+    return parts_.candidates.cost_metrics(state_.find(report.trial)->trial.genome);
+  });
 }
 
 }  // namespace detol::inline scheduler

@@ -35,9 +35,14 @@ std::function<NamedMetrics(const Candidate&)> network_costs_of(const StudyConfig
   };
 }
 
+ReportMetrics::ReportMetrics(const StudyConfig& config)
+    : config_(config),
+      weighs_costs_(std::ranges::any_of(
+          kCostMetrics, [&](std::string_view metric) { return weighs(config, metric); })) {}
+
 void ReportMetrics::complete(event::Reported& report, double train_s,
                              const std::function<NamedMetrics()>& costs) {
-  if (costs) {
+  if (weighs_costs_) {
     const auto [known, is_new] = costs_.try_emplace(report.trial);
     if (is_new) known->second = costs();
     for (const auto& [name, value] : known->second) set(report, name, value);

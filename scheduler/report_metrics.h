@@ -24,10 +24,11 @@ std::function<NamedMetrics(const Candidate&)> network_costs_of(const StudyConfig
 class ReportMetrics {
  public:
   // The config outlives this object.
-  explicit ReportMetrics(const StudyConfig& config) : config_(config) {}
+  explicit ReportMetrics(const StudyConfig& config);
 
   // Adds the metrics that are missing from a report of a trial, or replaces those that are measured
-  // once. `train_s`: wall time of the training so far. `costs` is called at most once for a trial.
+  // once. `train_s`: wall time of the training so far. `costs` is called once for a trial
+  // at most, and only where the study weighs any.
   void complete(event::Reported& report, double train_s,
                 const std::function<NamedMetrics()>& costs);
 
@@ -40,6 +41,7 @@ class ReportMetrics {
   void learn_target(const event::Reported& report);
 
   const StudyConfig& config_;
+  const bool weighs_costs_;
   std::map<TrialId, NamedMetrics> costs_;       // of the trials that reported here
   std::map<TrialId, double> latency_s_;         // of the first report
   std::map<TrialId, double> epochs_to_target_;  // of trials that reached the target

@@ -22,7 +22,7 @@ void RunningTrials::reported(TrialId trial) {
 int RunningTrials::full_length(TrialId trial) {
   int& epochs = full_length_[trial];
   if (epochs > 0) return epochs;
-  const auto candidate = parts_.decode(state_.find(trial)->trial.genome);
+  const auto candidate = parts_.candidates.decode(state_.find(trial)->trial.genome);
   return epochs = candidate ? candidate->recipe.epochs : parts_.config.max_epochs;
 }
 

@@ -9,16 +9,17 @@ namespace detol::inline scheduler {
 
 // Returns the bytes that the trial's training needs; 0: unknown. They are foreseen once in a run.
 double TrialMemory::foreseen_bytes(TrialId trial, const Candidate& candidate) {
-  if (!parts_.foreseen_bytes) return 0;
   const auto [known, is_new] = bytes_.try_emplace(trial, 0);
-  if (is_new) known->second = parts_.foreseen_bytes(candidate);
+  if (is_new) known->second = parts_.candidates.foreseen_bytes(candidate);
   return known->second;
 }
 
 std::optional<StudyConfig::Refused> TrialMemory::refusal_of(TrialId trial,
                                                             const Candidate& candidate) {
-  if (auto refused = parts_.refuse ? parts_.refuse(candidate) : std::nullopt) return refused;
-  const double bytes = foreseen_bytes(trial, candidate), most = parts_.pool.most_memory();
+  if (auto refused = parts_.candidates.refusal_of(candidate)) return refused;
+  const double most = parts_.pool.most_memory();
+  if (std::isinf(most)) return std::nullopt;
+  const double bytes = foreseen_bytes(trial, candidate);
   if (bytes <= most) return std::nullopt;
   return StudyConfig::Refused{
       Cause::kTooLarge,
@@ -26,10 +27,10 @@ std::optional<StudyConfig::Refused> TrialMemory::refusal_of(TrialId trial,
 }
 
 bool TrialMemory::has_memory_for(TrialId trial, const Slot& slot) {
-  if (!parts_.foreseen_bytes || std::isinf(slot.memory)) return true;
+  if (std::isinf(slot.memory)) return true;
   if (!bytes_.contains(trial)) {  // an earlier master considered it
-    const Decoded candidate = parts_.decode(state_.find(trial)->trial.genome);
-    bytes_[trial] = candidate ? parts_.foreseen_bytes(*candidate) : 0;
+    const Decoded candidate = parts_.candidates.decode(state_.find(trial)->trial.genome);
+    bytes_[trial] = candidate ? parts_.candidates.foreseen_bytes(*candidate) : 0;
   }
   return bytes_.at(trial) <= slot.memory;
 }

@@ -64,6 +64,28 @@ std::set<std::string>& open_databases() {
 
 }  // namespace
 
+// AskedCandidates: those that callers evaluate.
+class AskedCandidates final : public Candidates {
+ public:
+  // The config outlives this object, and does not change once it is asked.
+  explicit AskedCandidates(const StudyConfig& config) : config_(config) {}
+
+  Decoded decode(const Genome& genome) override { return config_.candidate(genome, Task{}); }
+  NamedMetrics cost_metrics(const Genome& genome) override {
+    const auto costs = network_costs_of(config_);
+    if (!costs) return {};
+    const Decoded candidate = decode(genome);
+    return candidate ? costs(*candidate) : NamedMetrics();
+  }
+  std::optional<Fact> network_fact(const Candidate& candidate) override {
+    return networks_.describe(candidate);
+  }
+
+ private:
+  const StudyConfig& config_;
+  NetworkFacts networks_;
+};
+
 // Database: one that a study of this process has opened. The locks of a database are of the
 // process, so that a second ledger would take away the first one's.
 class StudyService::Database {
@@ -103,7 +125,7 @@ struct StudyService::Parts {
   std::vector<Event> events;  // of earlier runs; emptied after the replay
   std::unique_ptr<Searcher> searcher, fallback;
   std::unique_ptr<Pruner> pruner;
-  NetworkFacts networks;
+  AskedCandidates candidates{config};
   std::optional<Callers> callers;
   std::optional<Driver> driver;
   std::atomic<bool> is_closing = false;
@@ -168,9 +190,7 @@ Result<void> StudyService::Parts::make_driver(const StudyServiceSettings& settin
   callers.emplace(config, clock);
   driver.emplace(DriverParts{
       .config = config,
-      .decode = [this](const Genome& genome) -> Decoded {
-        return config.candidate(genome, Task{});
-      },
+      .candidates = candidates,
       .ledger = *ledger,
       .study = record.id,
       .searcher = *searcher,
@@ -180,8 +200,6 @@ Result<void> StudyService::Parts::make_driver(const StudyServiceSettings& settin
       .budget = budget,
       .folder = std::filesystem::absolute(artefact_folder(settings.storage, config.study)),
       .initial = std::move(initial),
-      .cost_metrics = network_costs_of(config),
-      .network_fact = [this](const Candidate& candidate) { return networks.describe(candidate); },
       .refits = is_simulated ? Refits::kAtOnce : Refits::kBeside,
       .asks = {.asks = is_simulated ? Asks::kAtOnce : Asks::kBeside,
                .fallback = is_simulated ? nullptr : fallback.get()},

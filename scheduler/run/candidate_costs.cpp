@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "scheduler/report_metrics.h"
 #include "scheduler/run/refusal.h"
 #include "trainer/data/batch_sharing.h"
 #include "trainer/training_memory.h"
@@ -28,27 +27,27 @@ std::optional<StudyConfig::Refused> refusal_of(const Candidate& candidate,
   return planned ? std::nullopt : std::optional(planned.error());
 }
 
-Refuse refuse_untrainable(const StudyConfig& config, const DatasetInfo& data, int ranks) {
-  if (!config.trains()) return nullptr;
-  return [constraints = config.constraints, data, ranks](const Candidate& candidate) {
-    return refusal_of(candidate, constraints, data, ranks);
-  };
+CandidateCosts::CandidateCosts(const StudyConfig& config, const DatasetInfo& data, int ranks)
+    : config_(config),
+      data_(data),
+      ranks_(ranks),
+      of_network_(network_costs_of(config)),
+      weighs_memory_(config.trains() && weighs(config, "memory")) {}
+
+std::optional<StudyConfig::Refused> CandidateCosts::refusal_of(const Candidate& candidate) const {
+  if (!config_.trains()) return std::nullopt;
+  return detol::refusal_of(candidate, config_.constraints, data_, ranks_);
 }
 
-ForeseenBytes foreseen_bytes_of(const StudyConfig& config, int ranks) {
-  if (!config.trains()) return nullptr;
-  return
-      [ranks](const Candidate& candidate) { return planned_bytes(candidate, ranks).value_or(0); };
+double CandidateCosts::foreseen_bytes(const Candidate& candidate) const {
+  return config_.trains() ? planned_bytes(candidate, ranks_).value_or(0) : 0;
 }
 
-CostMetrics cost_metrics_of(const StudyConfig& config, int ranks) {
-  CostMetrics of_network = network_costs_of(config);
-  if (!config.trains() || !weighs(config, "memory")) return of_network;
-  return [of_network, ranks](const Candidate& candidate) {
-    NamedMetrics costs = of_network ? of_network(candidate) : NamedMetrics();
-    if (const auto bytes = planned_bytes(candidate, ranks)) costs.emplace_back("memory", *bytes);
-    return costs;
-  };
+NamedMetrics CandidateCosts::metrics(const Candidate& candidate) const {
+  NamedMetrics costs = of_network_ ? of_network_(candidate) : NamedMetrics();
+  const auto bytes = weighs_memory_ ? planned_bytes(candidate, ranks_) : std::nullopt;
+  if (bytes) costs.emplace_back("memory", *bytes);
+  return costs;
 }
 
 }  // namespace detol::inline scheduler

@@ -115,8 +115,7 @@ class Inheritance {
 
 }  // namespace
 
-std::function<std::optional<ParentWeights>(const Trial&, const Candidate&, const StudyState&)>
-make_inheritance(const StudyConfig& config, const Task& task, fs::path folder) {
+Inherits make_inheritance(const StudyConfig& config, const Task& task, fs::path folder) {
   if (config.inherit == Inherit::kNone) return nullptr;
   return [it = std::make_shared<Inheritance>(config, task, std::move(folder))](
              const Trial& trial, const Candidate& candidate, const StudyState& state) {

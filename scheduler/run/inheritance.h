@@ -15,13 +15,16 @@ namespace detol::inline scheduler {
 // The trials of the highest numbers whose checkpoints are kept for those that follow.
 inline constexpr std::size_t kKeptParents = 64;
 
-// Returns DriverParts::inherit; null if the study's trials inherit nothing. A call links the
+using Inherits =
+    std::function<std::optional<ParentWeights>(const Trial&, const Candidate&, const StudyState&)>;
+
+// Returns Candidates::inherit; null if the study's trials inherit nothing. A call links the
 // checkpoint of the chosen trial into the new trial's folder (kParentFolder), so that nothing that
 // happens to that trial later changes what the new one begins with. With `nearest` the choice is,
 // of the last kKeptParents ended trials, among those that give nearly the largest share of its
 // numbers, the one with the best value. Takes milliseconds. The config outlives it.
-std::function<std::optional<ParentWeights>(const Trial&, const Candidate&, const StudyState&)>
-make_inheritance(const StudyConfig& config, const Task& task, std::filesystem::path folder);
+Inherits make_inheritance(const StudyConfig& config, const Task& task,
+                          std::filesystem::path folder);
 
 // Returns SearcherSettings::preserves: whether the child's network can begin with its parent's
 // function; null if the study's trials inherit nothing. The config outlives it.

@@ -24,20 +24,18 @@
 #include "scheduler/launchers/rendezvous.h"
 #include "scheduler/monitor/live_view.h"
 #include "scheduler/monitor/progress.h"
-#include "scheduler/network_facts.h"
 #include "scheduler/processes/run_folder.h"
 #include "scheduler/processes/worker_pool.h"
 #include "scheduler/pruners/pruner.h"
-#include "scheduler/run/candidate_costs.h"
 #include "scheduler/run/checkpoint_retention.h"
 #include "scheduler/run/dataset_facts.h"
 #include "scheduler/run/inheritance.h"
+#include "scheduler/run/run_candidates.h"
 #include "scheduler/run/run_facts.h"
 #include "scheduler/run/shared_pool.h"
 #include "scheduler/study_opening.h"
 #include "scheduler/warm_start.h"
 #include "search/searcher.h"
-#include "trainer/job_hash.h"
 
 namespace detol::inline scheduler {
 namespace {
@@ -232,25 +230,6 @@ Result<std::unique_ptr<Pool>> open_pool(const RunOptions& options,
   return make_worker_pool(std::move(settings), system_clock());
 }
 
-// Returns a function that finds trials of other studies, and shares their checkpoints; null if this
-// study takes nothing from others, or measures latency, which theirs is not of this device.
-std::function<Result<std::optional<KnownTrial>>(const event::Asked&, const Candidate&)> recall_from(
-    const Run& run, const RunOptions& options, const std::filesystem::path& artefacts) {
-  if (!options.config.warm_start.is_auto || options.config.latency_batch > 0) return nullptr;
-  return [&run, &options, artefacts](
-             const event::Asked& asked,
-             const Candidate& candidate) -> Result<std::optional<KnownTrial>> {
-    const auto ranks =
-        depends_on_ranks(candidate) ? std::optional(ranks_of(options)) : std::nullopt;
-    DETOL_ASSIGN(auto known, run.ledger->known_trial(asked.identity, run.record.id, ranks));
-    if (!known) return known;
-    const auto from = artefact_folder(options.storage, known->study) / std::to_string(known->trial);
-    const auto shared = share_checkpoints(from, artefacts / std::to_string(asked.trial));
-    if (!shared) log_warning("{}; this trial cannot be exported", shared.error().message);
-    return known;
-  };
-}
-
 void remove_requests(const std::filesystem::path& artefacts) {
   for (const RunRequest& request : requests_in(artefacts)) remove_request(artefacts, request);
 }
@@ -310,16 +289,17 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
     log_warning("study {} waits for workers: start them with `detol worker --join {}`",
                 config.study, config.study);
   if (!run.is_restart) remove_requests(artefacts);  // they were for an earlier run
-  DETOL_ASSIGN(const Admission admit, make_admission(config));
-  std::function<std::string(const Candidate&)> identify;
-  if (config.trains()) {
-    identify = [&](const Candidate& candidate) {
-      return to_hex(training_identity(candidate, parts.data.fingerprint, options.backend,
-                                      epoch_ranking_of(config)));
-    };
-  }
+  DETOL_ASSIGN(Admission admit, make_admission(config));
+  RunCandidates candidates({.config = config,
+                            .data = parts.data,
+                            .ledger = *run.ledger,
+                            .study = run.record.id,
+                            .backend = options.backend,
+                            .ranks = ranks_of(options),
+                            .storage = options.storage,
+                            .artefacts = artefacts,
+                            .admit = std::move(admit)});
   DETOL_ASSIGN(const auto fallback, make_fallback(config.space, config.objectives, config.seed));
-  NetworkFacts networks;
   const auto retention = make_checkpoint_retention(
       {artefacts, pausing_pruner(config), config.inherit == Inherit::kNone ? 0 : kKeptParents});
   const auto progress = progress_for(options, config, budget, folder, supervisor.pid);
@@ -328,12 +308,7 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
   if (progress) observers.push_back(progress.get());
   Driver driver(
       {.config = config,
-       .decode = [&](const Genome& genome) -> Decoded {
-         if (auto refused = admit(genome)) return tl::unexpected(*std::move(refused));
-         return config.candidate(genome, parts.data.task);
-       },
-       .refuse = refuse_untrainable(config, parts.data, ranks_of(options)),
-       .foreseen_bytes = foreseen_bytes_of(config, ranks_of(options)),
+       .candidates = candidates,
        .ledger = *run.ledger,
        .study = run.record.id,
        .searcher = *parts.searcher,
@@ -345,12 +320,6 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
        .target = options.target,
        .folder = artefacts,
        .initial = parts.initial,
-       .identify = identify,
-       .cost_metrics = cost_metrics_of(config, ranks_of(options)),
-       .epoch_work = [&](const Candidate& candidate) { return epoch_work(candidate, parts.data); },
-       .network_fact = [&](const Candidate& candidate) { return networks.describe(candidate); },
-       .recall = recall_from(run, options, artefacts),
-       .inherit = make_inheritance(config, parts.data.task, artefacts),
        .refits = Refits::kBeside,
        .asks = {.asks = Asks::kBeside, .fallback = fallback.get()},
        .retry_failed = options.retry_failed && !run.is_restart,

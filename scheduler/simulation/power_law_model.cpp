@@ -35,9 +35,9 @@ class PowerLawModel final : public TrainingModel {
   std::unique_ptr<SimulatedTraining> begin(const message::Train& train) override {
     const auto genome = context_.config.space.genome(train.params);
     if (!genome) return make_training(0, Unusable{genome.error()});
-    const auto candidate = context_.decode(*genome);
+    const auto candidate = context_.candidates.decode(*genome);
     const int recipe_epochs = candidate ? candidate->recipe.epochs : context_.config.max_epochs;
-    const double work = candidate ? context_.epoch_work(*candidate) : 0;
+    const double work = candidate ? context_.candidates.epoch_work(*candidate) : 0;
     const std::int64_t batch = candidate ? candidate->recipe.batch_size : 0;
     return make_training(
         PowerLawTraining{.train = train,

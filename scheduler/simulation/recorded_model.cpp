@@ -158,8 +158,8 @@ class RecordedModel final : public TrainingModel {
     for (const RecordedTrial& trial : curves.trials) {
       const auto genome = context.config.space.genome(trial.params);
       if (!genome) continue;
-      const auto candidate = context.decode(*genome);
-      const double work = candidate ? context.epoch_work(*candidate) : 0;
+      const auto candidate = context.candidates.decode(*genome);
+      const double work = candidate ? context.candidates.epoch_work(*candidate) : 0;
       known_.push_back({&trial, *genome, work});
       const double epoch_s = epoch_s_of(trial);
       if (work > 0 && epoch_s > 0) points.emplace_back(std::log(work), std::log(epoch_s));
@@ -177,12 +177,12 @@ class RecordedModel final : public TrainingModel {
                                         {}}});
     const Known& known = *std::ranges::min_element(
         known_, {}, [&](const Known& one) { return distance(*genome, one.genome); });
-    const auto candidate = context_.decode(*genome);
+    const auto candidate = context_.candidates.decode(*genome);
     const int epochs = candidate ? candidate->recipe.epochs : context_.config.max_epochs;
     const std::int64_t batch = candidate ? candidate->recipe.batch_size : 0;
     RecordedTraining::Scale scale{.seconds = 1 / context_.pace.group_speed(batch),
                                   .start_s = curves_.start_s};
-    scale.epoch_work = candidate ? context_.epoch_work(*candidate) : 0;
+    scale.epoch_work = candidate ? context_.candidates.epoch_work(*candidate) : 0;
     if (scale.epoch_work > 0 && known.epoch_work > 0)
       scale.seconds *= std::pow(scale.epoch_work / known.epoch_work, power_of_work_);
     if (context_.pace.is_given()) scale.epoch_s = context_.pace.epoch_s(*genome, epochs, 0);

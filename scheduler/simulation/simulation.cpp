@@ -78,34 +78,43 @@ Result<std::unique_ptr<Ledger>> open_ledger(const std::filesystem::path& path) {
   return Ledger::open(path);
 }
 
-// Candidates holds what the driver and the model of the trainings know of candidates.
-struct Candidates {
+// SimulatedCandidates: those of a study whose trainings take as long as the pace says.
+struct SimulatedCandidates final : Candidates {
   const SimulationSettings& settings;
   StudyConfig config;
   Pace pace;
   Admission admit;
-  Decode decode;
-  std::function<double(const Candidate&)> epoch_work;
+  CandidateCosts costs;
 
-  Candidates(const SimulationSettings& given, Admission admission)
+  SimulatedCandidates(const SimulationSettings& given, Admission admission)
       : settings(given),
         config(settings.config),
         pace(settings.config.space, config.seed, settings.pace),
-        admit(std::move(admission)) {
+        admit(std::move(admission)),
+        costs(config, settings.data, settings.group_size) {
     config.max_epochs = pace.most_epochs(config.max_epochs);
     if (settings.pace.report_every_s > 0) config.early_reports.clear();
-    decode = [this](const Genome& genome) -> Decoded {
-      if (auto refused = admit(genome)) return tl::unexpected(*std::move(refused));
-      Decoded candidate = settings.config.candidate(genome, settings.data.task);
-      if (candidate) candidate->recipe.epochs = pace.epochs(genome, candidate->recipe.epochs);
-      return candidate;
-    };
-    epoch_work = [this](const Candidate& candidate) {
-      return config.trains() ? detol::epoch_work(candidate, settings.data) : 0;
-    };
   }
-  Candidates(const Candidates&) = delete;
-  Candidates& operator=(const Candidates&) = delete;
+  SimulatedCandidates(const SimulatedCandidates&) = delete;
+  SimulatedCandidates& operator=(const SimulatedCandidates&) = delete;
+
+  Decoded decode(const Genome& genome) override {
+    if (auto refused = admit(genome)) return tl::unexpected(*std::move(refused));
+    Decoded candidate = settings.config.candidate(genome, settings.data.task);
+    if (candidate) candidate->recipe.epochs = pace.epochs(genome, candidate->recipe.epochs);
+    return candidate;
+  }
+  std::optional<StudyConfig::Refused> refusal_of(const Candidate& candidate) override {
+    return costs.refusal_of(candidate);
+  }
+  double epoch_work(const Candidate& candidate) override {
+    return config.trains() ? detol::epoch_work(candidate, settings.data) : 0;
+  }
+  NamedMetrics cost_metrics(const Genome& genome) override {
+    if (!costs.has_metrics()) return {};
+    const Decoded candidate = decode(genome);
+    return candidate ? costs.metrics(*candidate) : NamedMetrics();
+  }
 };
 
 // Trainings makes the model of the settings, and what it needs.
@@ -118,9 +127,9 @@ struct Trainings {
   TrainingModel& model() { return ranking ? *ranking : losing ? *losing : *inner; }
 };
 
-Result<Trainings> make_trainings(const SimulationSettings& settings, const Candidates& of) {
+Result<Trainings> make_trainings(const SimulationSettings& settings, SimulatedCandidates& of) {
   Trainings trainings;
-  const ModelContext context{of.config, of.pace, of.decode, of.epoch_work};
+  const ModelContext context{of.config, of.pace, of};
   if (settings.curves) {
     trainings.inner = make_recorded_model(context, *settings.curves);
   } else if (of.config.trains()) {
@@ -212,7 +221,7 @@ Result<SimulationReport> simulate(const SimulationSettings& given) {
   const double began_s = thread_seconds();
   VirtualClock clock;
   DETOL_ASSIGN(Admission admit, make_admission(settings.config));
-  const Candidates candidates(settings, std::move(admit));
+  SimulatedCandidates candidates(settings, std::move(admit));
   const StudyConfig& config = candidates.config;
   DETOL_ASSIGN(Trainings trainings, make_trainings(settings, candidates));
   SimulatedPool workers({.workers = settings.workers,
@@ -238,8 +247,7 @@ Result<SimulationReport> simulate(const SimulationSettings& given) {
   Watcher watcher(report, config.objectives.front().direction, clock, pool);
   Driver driver(
       {.config = config,
-       .decode = candidates.decode,
-       .refuse = refuse_untrainable(config, settings.data, settings.group_size),
+       .candidates = candidates,
        .ledger = ledger,
        .study = study,
        .searcher = searcher,
@@ -249,8 +257,6 @@ Result<SimulationReport> simulate(const SimulationSettings& given) {
        .observers = {&watcher},
        .budget = settings.budget,
        .initial = std::move(initial),
-       .cost_metrics = cost_metrics_of(config, settings.group_size),
-       .epoch_work = candidates.epoch_work,
        .asks = {
            .asks = Asks::kVirtual, .fallback = fallback.get(), .seconds = [&](std::int64_t told) {
              return ask_times.seconds(static_cast<double>(told));

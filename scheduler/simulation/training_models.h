@@ -13,7 +13,7 @@
 #include <memory>
 
 #include "encodings/study/study_config.h"
-#include "scheduler/driver.h"
+#include "scheduler/candidates.h"
 #include "scheduler/simulation/pace.h"
 #include "scheduler/simulation/recorded_curves.h"
 #include "scheduler/simulation/training_model.h"
@@ -25,8 +25,7 @@ namespace detol::inline scheduler {
 struct ModelContext {
   const StudyConfig& config;
   const Pace& pace;
-  const Decode& decode;
-  const std::function<double(const Candidate&)>& epoch_work;
+  Candidates& candidates;
 };
 
 std::unique_ptr<TrainingModel> make_evaluated_model(const ModelContext& context,

@@ -119,6 +119,16 @@ class SocketPair {
   int ends_[2] = {-1, -1};
 };
 
+// SameLength: candidates of which nothing but their length is known.
+class SameLength final : public Candidates {
+ public:
+  Decoded decode(const Genome&) override {
+    Candidate candidate;
+    candidate.recipe.epochs = kEpochs;
+    return candidate;
+  }
+};
+
 StudyConfig study() {
   StudyConfig config;
   config.study = "throughput";
@@ -155,12 +165,9 @@ Result<Throughput> measure_throughput(const ThroughputSettings& settings) {
   const Peers peers(std::move(sockets));
   while (static_cast<int>(pool->free().size()) < settings.peers) (void)pool->wait(1);
 
+  SameLength candidates;
   Driver driver({.config = config,
-                 .decode = [](const Genome&) -> Decoded {
-                   Candidate candidate;
-                   candidate.recipe.epochs = kEpochs;
-                   return candidate;
-                 },
+                 .candidates = candidates,
                  .ledger = *ledger,
                  .study = id,
                  .searcher = *searcher,

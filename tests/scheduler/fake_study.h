@@ -270,13 +270,13 @@ struct FakeStudy {
   // Does everything that comes before the first trial.
   Result<void> replay() {
     config.max_epochs = epochs;
+    if (inherit) config.inherit = Inherit::kNearest;
     pool.early_reports = config.early_reports;
     searcher = wrapped(fresh_searcher());
     pruner = make_pruner(config.pruner.name, pruner_settings_of(config)).value();
     driver = std::make_unique<Driver>(DriverParts{
         .config = config,
-        .decode = [this](const Genome& genome) { return decode(genome); },
-        .foreseen_bytes = foreseen_bytes,
+        .candidates = candidates,
         .ledger = ledger,
         .study = 1,
         .searcher = *searcher,
@@ -288,13 +288,6 @@ struct FakeStudy {
         .target = target,
         .folder = "artefacts",
         .initial = initial,
-        .identify = identify,
-        .cost_metrics = cost_metrics,
-        .epoch_work =
-            [this](const Candidate& candidate) { return epoch_work ? epoch_work(candidate) : 10; },
-        .network_fact = network_fact,
-        .recall = recall,
-        .inherit = inherit,
         .refits = refits,
         .asks = asks,
         .retry_failed = retry_failed,
@@ -349,8 +342,8 @@ struct FakeStudy {
   std::function<Result<std::optional<KnownTrial>>(const event::Asked&, const Candidate&)> recall;
   std::function<std::optional<ParentWeights>(const Trial&, const Candidate&, const StudyState&)>
       inherit;
-  ForeseenBytes foreseen_bytes;
-  CostMetrics cost_metrics;
+  std::function<double(const Candidate&)> foreseen_bytes;
+  std::function<NamedMetrics(const Candidate&)> cost_metrics;
   std::function<double(const Candidate&)> epoch_work;  // null: 10
   Refits refits = Refits::kAtOnce;
   AskSettings asks = {};
@@ -368,6 +361,40 @@ struct FakeStudy {
   std::function<std::unique_ptr<Searcher>(std::unique_ptr<Searcher>)> wrapped =
       [](std::unique_ptr<Searcher> own) { return own; };
 
+  // What the study's functions say; nothing where they are null.
+  struct FakeCandidates final : Candidates {
+    explicit FakeCandidates(FakeStudy& of) : study(of) {}
+    Decoded decode(const Genome& genome) override { return study.decode(genome); }
+    double foreseen_bytes(const Candidate& candidate) override {
+      return study.foreseen_bytes ? study.foreseen_bytes(candidate) : 0;
+    }
+    double epoch_work(const Candidate& candidate) override {
+      return study.epoch_work ? study.epoch_work(candidate) : 10;
+    }
+    NamedMetrics cost_metrics(const Genome& genome) override {
+      if (!study.cost_metrics) return {};
+      const auto candidate = study.decode(genome);
+      return candidate ? study.cost_metrics(*candidate) : NamedMetrics();
+    }
+    std::string identity_of(const Candidate& candidate) override {
+      return study.identify ? study.identify(candidate) : "";
+    }
+    std::optional<Fact> network_fact(const Candidate& candidate) override {
+      return study.network_fact ? study.network_fact(candidate) : std::nullopt;
+    }
+    Result<std::optional<KnownTrial>> recall(const event::Asked& asked,
+                                             const Candidate& candidate) override {
+      if (!study.recall) return std::optional<KnownTrial>();
+      return study.recall(asked, candidate);
+    }
+    std::optional<ParentWeights> inherit(const Trial& trial, const Candidate& candidate,
+                                         const StudyState& state) override {
+      return study.inherit ? study.inherit(trial, candidate, state) : std::nullopt;
+    }
+    FakeStudy& study;
+  };
+
+  FakeCandidates candidates{*this};
   VirtualClock clock;
   MemoryLedger ledger;
   FakePool pool;
