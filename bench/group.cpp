@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "bench/networks.h"
-#include "bench/trainer.h"
 #include "core/child_process.h"
 #include "core/clock.h"
 #include "core/log.h"
