@@ -20,6 +20,7 @@
 #include "scheduler/network_facts.h"
 #include "scheduler/pruners/pruner.h"
 #include "scheduler/report_metrics.h"
+#include "scheduler/search_parts.h"
 #include "scheduler/warm_start.h"
 
 namespace detol::inline scheduler {
@@ -123,8 +124,8 @@ struct StudyService::Parts {
   std::unique_ptr<Ledger> ledger;
   StudyRecord record;
   std::vector<Event> events;  // of earlier runs; emptied after the replay
-  std::unique_ptr<Searcher> searcher, fallback;
-  std::unique_ptr<Pruner> pruner;
+  std::unique_ptr<Searcher> searcher;
+  SearchParts search;
   AskedCandidates candidates{config};
   std::optional<Callers> callers;
   std::optional<Driver> driver;
@@ -183,9 +184,7 @@ Result<void> StudyService::Parts::make_driver(const StudyServiceSettings& settin
   Clock& clock = is_simulated ? *settings.clock : system_clock();
   DETOL_ASSIGN(auto sources, sources_of(events));
   DETOL_ASSIGN(searcher, searcher_of(config, {.sources = std::move(sources)}));
-  DETOL_ASSIGN(pruner, make_pruner(config.pruner.name, pruner_settings_of(config)));
-  DETOL_ASSIGN(fallback, make_fallback(config.space, config.objectives, config.seed));
-  DETOL_ASSIGN(std::vector<Genome> initial, initial_genomes(config));
+  DETOL_ASSIGN(search, assemble_search(config));
   DETOL_ASSIGN(const Budget budget, budget_in_force(record.budget));
   callers.emplace(config, clock);
   driver.emplace(DriverParts{
@@ -194,15 +193,15 @@ Result<void> StudyService::Parts::make_driver(const StudyServiceSettings& settin
       .ledger = *ledger,
       .study = record.id,
       .searcher = *searcher,
-      .pruner = *pruner,
+      .pruner = *search.pruner,
       .pool = *callers,
       .clock = clock,
       .budget = budget,
       .folder = std::filesystem::absolute(artefact_folder(settings.storage, config.study)),
-      .initial = std::move(initial),
+      .initial = search.initial,
       .refits = is_simulated ? Refits::kAtOnce : Refits::kBeside,
       .asks = {.asks = is_simulated ? Asks::kAtOnce : Asks::kBeside,
-               .fallback = is_simulated ? nullptr : fallback.get()},
+               .fallback = is_simulated ? nullptr : search.fallback.get()},
       .retry_failed = settings.retry_failed});
   DETOL_TRY(driver->replay(events));
   callers->attach(driver->state(), events, settings.own);

@@ -33,6 +33,7 @@
 #include "scheduler/run/run_candidates.h"
 #include "scheduler/run/run_facts.h"
 #include "scheduler/run/shared_pool.h"
+#include "scheduler/search_parts.h"
 #include "scheduler/study_opening.h"
 #include "scheduler/warm_start.h"
 #include "search/searcher.h"
@@ -44,15 +45,13 @@ namespace {
 struct Parts {
   DatasetInfo data;
   std::unique_ptr<Searcher> searcher;
-  std::unique_ptr<Pruner> pruner;
-  std::vector<Genome> initial;
+  SearchParts search;
 };
 
 Result<Parts> make_parts(const StudyConfig& config, const TestHooks& hooks) {
   Parts parts;
   DETOL_TRY(hooks.make_searcher(config, {}));  // its errors come before anything exists
-  DETOL_ASSIGN(parts.pruner, make_pruner(config.pruner.name, pruner_settings_of(config)));
-  DETOL_ASSIGN(parts.initial, initial_genomes(config));
+  DETOL_ASSIGN(parts.search, assemble_search(config));
   DETOL_ASSIGN(parts.data, hooks.inspect(config));
   return parts;
 }
@@ -299,7 +298,6 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
                             .storage = options.storage,
                             .artefacts = artefacts,
                             .admit = std::move(admit)});
-  DETOL_ASSIGN(const auto fallback, make_fallback(config.space, config.objectives, config.seed));
   const auto retention = make_checkpoint_retention(
       {artefacts, pausing_pruner(config), config.inherit == Inherit::kNone ? 0 : kKeptParents});
   const auto progress = progress_for(options, config, budget, folder, supervisor.pid);
@@ -312,16 +310,16 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
        .ledger = *run.ledger,
        .study = run.record.id,
        .searcher = *parts.searcher,
-       .pruner = *parts.pruner,
+       .pruner = *parts.search.pruner,
        .pool = pool,
        .clock = system_clock(),
        .observers = observers,
        .budget = budget,
        .target = options.target,
        .folder = artefacts,
-       .initial = parts.initial,
+       .initial = parts.search.initial,
        .refits = Refits::kBeside,
-       .asks = {.asks = Asks::kBeside, .fallback = fallback.get()},
+       .asks = {.asks = Asks::kBeside, .fallback = parts.search.fallback.get()},
        .retry_failed = options.retry_failed && !run.is_restart,
        .counted_until_s = counted_until_s,
        .requests = [&] { return requests_in(artefacts); },

@@ -10,6 +10,7 @@
 #include "core/json_text.h"
 #include "scheduler/driver.h"
 #include "scheduler/run/candidate_costs.h"
+#include "scheduler/search_parts.h"
 #include "scheduler/simulation/charged_ledger.h"
 #include "scheduler/simulation/measured_pool.h"
 #include "scheduler/simulation/measured_searcher.h"
@@ -236,31 +237,29 @@ Result<SimulationReport> simulate(const SimulationSettings& given) {
                                                 .constraints = config.metric_constraints.size()}));
   const AskTimes ask_times = settings.ask_times.value_or(AskTimes::of(config.algorithm.name));
   MeasuredSearcher searcher(*inner);
-  DETOL_ASSIGN(const auto fallback, make_fallback(config.space, config.objectives, config.seed));
-  DETOL_ASSIGN(const auto pruner, make_pruner(config.pruner.name, pruner_settings_of(config)));
-  DETOL_ASSIGN(auto initial, initial_genomes(config));
+  DETOL_ASSIGN(const SearchParts parts, assemble_search(config));
   DETOL_ASSIGN(auto kept, open_ledger(settings.ledger));
   ChargedLedger ledger(std::move(kept), settings.commit_s, clock);
   DETOL_ASSIGN(const StudyId study, create_study(ledger, settings, ask_times));
 
   SimulationReport report;
   Watcher watcher(report, config.objectives.front().direction, clock, pool);
-  Driver driver(
-      {.config = config,
-       .candidates = candidates,
-       .ledger = ledger,
-       .study = study,
-       .searcher = searcher,
-       .pruner = *pruner,
-       .pool = pool,
-       .clock = clock,
-       .observers = {&watcher},
-       .budget = settings.budget,
-       .initial = std::move(initial),
-       .asks = {
-           .asks = Asks::kVirtual, .fallback = fallback.get(), .seconds = [&](std::int64_t told) {
-             return ask_times.seconds(static_cast<double>(told));
-           }}});
+  Driver driver({.config = config,
+                 .candidates = candidates,
+                 .ledger = ledger,
+                 .study = study,
+                 .searcher = searcher,
+                 .pruner = *parts.pruner,
+                 .pool = pool,
+                 .clock = clock,
+                 .observers = {&watcher},
+                 .budget = settings.budget,
+                 .initial = parts.initial,
+                 .asks = {.asks = Asks::kVirtual,
+                          .fallback = parts.fallback.get(),
+                          .seconds = [&](std::int64_t told) {
+                            return ask_times.seconds(static_cast<double>(told));
+                          }}});
   const Result<std::string> ended = driver.run();
   report.has_failed = !ended && ended.error().code == ErrorCode::kFailures;
   if (!ended && !report.has_failed) return tl::unexpected(ended.error());

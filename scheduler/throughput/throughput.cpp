@@ -15,7 +15,7 @@
 #include "scheduler/driver.h"
 #include "scheduler/processes/socket.h"
 #include "scheduler/processes/worker_pool.h"
-#include "scheduler/pruners/pruner.h"
+#include "scheduler/search_parts.h"
 
 namespace detol::inline scheduler {
 namespace {
@@ -151,7 +151,7 @@ Result<Throughput> measure_throughput(const ThroughputSettings& settings) {
   DETOL_ASSIGN(const auto searcher,
                make_searcher(config.algorithm.name, config.space,
                              {.objectives = config.objectives, .options = {}}));
-  DETOL_ASSIGN(const auto pruner, make_pruner(config.pruner.name, pruner_settings_of(config)));
+  DETOL_ASSIGN(const SearchParts parts, assemble_search(config));
   const SocketPair supervisor;
   const std::string endpoint = "ipc://" + (settings.folder / "socket").string();
   DETOL_ASSIGN(const auto pool, make_worker_pool({.endpoint = endpoint,
@@ -171,7 +171,7 @@ Result<Throughput> measure_throughput(const ThroughputSettings& settings) {
                  .ledger = *ledger,
                  .study = id,
                  .searcher = *searcher,
-                 .pruner = *pruner,
+                 .pruner = *parts.pruner,
                  .pool = *pool,
                  .clock = system_clock(),
                  .budget = {.trials = trials},
