@@ -12,7 +12,6 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/settings.h"
-#include "cli/slurm_script.h"
 #include "core/child_process.h"
 #include "core/file.h"
 #include "core/program.h"

@@ -122,6 +122,16 @@ class Trace final : public Observer {
   std::string proposer_;
 };
 
+// Decodes: candidates of which nothing is known before they are evaluated.
+class Decodes final : public Candidates {
+ public:
+  explicit Decodes(const StudyConfig& config) : config_(config) {}
+  Decoded decode(const Genome& genome) override { return config_.candidate(genome, {}); }
+
+ private:
+  const StudyConfig& config_;
+};
+
 Result<void> search(const StudyConfig& config, const Run& run, Evaluator& evaluator) {
   const std::filesystem::path file =
       run.folder / fmt::format("{}-{}.db", config.algorithm.name, config.seed);
@@ -140,13 +150,12 @@ Result<void> search(const StudyConfig& config, const Run& run, Evaluator& evalua
   DETOL_ASSIGN(const Budget budget, parse_budget(fmt::format("{}trials", run.evaluations)));
   VirtualClock clock;
   const Pace pace(config.space, config.seed, {.work_per_s = kWorkPerSecond});
-  const Decode decode = [&](const Genome& genome) { return config.candidate(genome, {}); };
-  const std::function<double(const Candidate&)> no_work = [](const Candidate&) { return 0; };
-  const auto model = make_evaluated_model({config, pace, decode, no_work}, evaluator);
+  Decodes candidates(config);
+  const auto model = make_evaluated_model({config, pace, candidates}, evaluator);
   SimulatedPool pool({.workers = run.workers, .most_events = 1}, *model, clock);
   Trace trace(config, clock);
   Driver driver({.config = config,
-                 .decode = decode,
+                 .candidates = candidates,
                  .ledger = *ledger,
                  .study = study,
                  .searcher = *searcher,
