@@ -15,10 +15,18 @@
 namespace detol::inline cli {
 namespace {
 
+// Returns the limits that decide by what is trained: those that are asked for, and the time of GPUs
+// that is in force. That an amount can be added is found out later.
+Result<Budget> budget_to_train_by(const StudyRecord& record, const std::string& change) {
+  DETOL_ASSIGN(const Budget in_force, budget_in_force(record.budget));
+  if (change.empty()) return in_force;
+  DETOL_ASSIGN(Budget asked, parse_budget(limits_of(change)));
+  if (adds_to_budget(change) && !asked.gpu_s) asked.gpu_s = in_force.gpu_s;
+  return asked;
+}
+
 Result<void> choose(const Arguments& arguments, const StudyRecord& record, RunOptions& options) {
-  DETOL_ASSIGN(const Budget budget, options.budget.empty()
-                                        ? budget_in_force(record.budget)
-                                        : extended(record.budget, options.budget));
+  DETOL_ASSIGN(const Budget budget, budget_to_train_by(record, options.budget));
   DETOL_ASSIGN(const std::string before, last_backend(options.storage, record.name));
   return choose_device(
       {.device = arguments.text("device", "auto"), .budget = budget, .previous_backend = before},
