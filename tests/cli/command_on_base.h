@@ -29,7 +29,8 @@ class CommandOnBase : public testing::Test {
 
   // Appends a trial of one epoch with these metrics, of which the first is the objective.
   static void append_trial(Ledger& ledger, StudyId study, TrialId id, const Genome& genome,
-                           const std::vector<std::pair<std::string, double>>& metrics) {
+                           const std::vector<std::pair<std::string, double>>& metrics,
+                           TrialState state = TrialState::kComplete) {
     event::Asked asked;
     asked.trial = id;
     asked.params = genome.assignments();
@@ -41,7 +42,9 @@ class CommandOnBase : public testing::Test {
     reported.metrics = metrics;
     event::Told told;
     told.trial = id;
+    told.state = state;
     told.outcome = Measured{.values = {metrics.front().second}};
+    if (state == TrialState::kFail) told.outcome = Failed{.cause = Cause::kCrashed};
     const std::vector<Event> events = {asked, started, reported, told};
     ASSERT_TRUE(ledger.append(study, events));
   }

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <fstream>
 
-#include "report/gathering/live_study.h"
-#include "report/gathering/report_source.h"
 #include "core/rng.h"
 #include "encodings/study/study_config.h"
+#include "report/gathering/live_study.h"
+#include "report/gathering/report_source.h"
 #include "report/report.h"
 #include "scheduler/best_trial.h"
 #include "studies/best_trial.h"
@@ -70,12 +70,11 @@ class OneBest : public testing_support::CommandOnBase, public testing::WithParam
                               GetParam().more.end());
     record.objectives = config_.objectives;
     id_ = ledger->create_study(record).value();
-    for (TrialId id = 0; id < GetParam().trials.size(); ++id)
-      ASSERT_TRUE(ledger->append(id_, events_of(id)));
+    for (TrialId id = 0; id < GetParam().trials.size(); ++id) append(*ledger, id);
     if (GetParam().chosen) ASSERT_TRUE(ledger->append(id_, final_choice()));
   }
 
-  std::vector<Event> events_of(TrialId id) const {
+  void append(Ledger& ledger, TrialId id) const {
     Entry entry = GetParam().trials[id];
     Rng rng = Rng(5).split(id);
     const Genome genome = config_.space.sample(rng);
@@ -83,23 +82,11 @@ class OneBest : public testing_support::CommandOnBase, public testing::WithParam
       const double truth = std::pow(genome.number("x0"), 2) + std::pow(genome.number("x1"), 2);
       entry = {.value = id == 3 ? -50 : truth + entry.other};
     }
-    event::Asked asked;
-    asked.trial = id;
-    asked.params = genome.assignments();
-    event::Started started;
-    started.trial = id;
-    event::Reported reported;
-    reported.trial = id;
-    reported.epoch = 1;
-    reported.metrics = {{"value", entry.value},
-                        {"other", entry.other},
-                        {std::string(kViolationMetric), entry.violation}};
-    event::Told told;
-    told.trial = id;
-    told.state = entry.state;
-    told.outcome = Measured{.values = {entry.value}};
-    if (entry.state == TrialState::kFail) told.outcome = Failed{.cause = Cause::kCrashed};
-    return {asked, started, reported, told};
+    append_trial(ledger, id_, id, genome,
+                 {{"value", entry.value},
+                  {"other", entry.other},
+                  {std::string(kViolationMetric), entry.violation}},
+                 entry.state);
   }
 
   // Records the choice between the trial of the best value, 1, and another, which is chosen.
@@ -139,9 +126,8 @@ TEST_P(OneBest, IsTheSameForEverybodyWhoAsks) {
 TEST_P(OneBest, IsTheSameForWhoeverAsksForTheTrials) {
   if (GetParam().chosen) GTEST_SKIP() << "no such study has a final choice";
   StudyState state(config_.space, config_.objectives);
-  for (TrialId id = 0; id < GetParam().trials.size(); ++id) {
-    for (const Event& event : events_of(id)) ASSERT_TRUE(state.apply(event));
-  }
+  const auto events = Ledger::open(storage()).value()->events(id_).value();
+  for (const Event& event : events) ASSERT_TRUE(state.apply(event));
   const TrialRecord* best = best_trial(state, config_);
   ASSERT_NE(best, nullptr);
   EXPECT_EQ(json({"best", "s"})["trial"], best->trial.id);

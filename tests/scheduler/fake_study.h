@@ -15,47 +15,10 @@
 
 #include "scheduler/driver.h"
 #include "scheduler/simulation/simulated_pool.h"
+#include "tests/scheduler/memory_ledger.h"
 #include "tests/search/fake_model.h"
 
 namespace detol::testing_support {
-
-class MemoryLedger final : public Ledger {
- public:
-  Result<StudyId> create_study(const StudyRecord&) override { return 1; }
-  Result<void> append(StudyId, std::span<const Event> events,
-                      std::span<const Fact> facts) override {
-    if (full-- > 0) return fail(ErrorCode::kStorage, "the disk is full");
-    transactions.emplace_back(events.begin(), events.end());
-    known.insert(known.end(), facts.begin(), facts.end());
-    if (on_append) on_append();
-    return {};
-  }
-  bool may_retry() const override { return true; }
-  Result<std::vector<StudyRecord>> studies() override { return std::vector<StudyRecord>(); }
-  Result<std::vector<event::Source::Trial>> outcomes(StudyId) override {
-    return std::vector<event::Source::Trial>();
-  }
-  Result<std::optional<KnownTrial>> known_trial(const std::string&, StudyId,
-                                                std::optional<int>) override {
-    return std::nullopt;
-  }
-  Result<void> record_facts(std::span<const Fact>) override { return {}; }
-  Result<std::vector<Fact>> facts(const std::string&) override { return known; }
-  Result<std::optional<Fact>> fact(const std::string&, const std::string&) override {
-    return std::nullopt;
-  }
-  Result<StudyRecord> open_study(const std::string&) override { return StudyRecord{}; }
-  Result<StudyRecord> study(const std::string&) override { return StudyRecord{}; }
-  Result<std::vector<Event>> events(StudyId) override {
-    std::vector<Event> all;
-    for (const auto& t : transactions) all.insert(all.end(), t.begin(), t.end());
-    return all;
-  }
-  std::vector<std::vector<Event>> transactions;
-  std::vector<Fact> known;
-  int full = 0;  // number of appends that will fail
-  std::function<void()> on_append;
-};
 
 // The event that happens to a training trial at one of its epochs, instead of a report.
 enum class Mishap {
@@ -406,16 +369,6 @@ struct FakeStudy {
 // Returns a request to stop, or none.
 inline std::vector<RunRequest> stop_if(bool is_wanted) {
   return is_wanted ? std::vector<RunRequest>{{RunRequest::kStop}} : std::vector<RunRequest>();
-}
-
-template <typename E>
-std::vector<E> events_of(MemoryLedger& ledger) {
-  std::vector<E> found;
-  const std::vector<Event> all = ledger.events(1).value();
-  for (const Event& event : all) {
-    if (const auto* e = std::get_if<E>(&event)) found.push_back(*e);
-  }
-  return found;
 }
 
 }  // namespace detol::testing_support

@@ -52,6 +52,21 @@ class TrialRows : public testing::Test {
     return config_.space.sample(rng).assignments();
   }
 
+  // Appends trial 4, which has reported these metrics, and what happened to it then.
+  void add_trial(std::vector<std::pair<std::string, double>> metrics,
+                 const std::vector<Event>& then) const {
+    event::Asked asked;
+    asked.trial = 4;
+    asked.params = params_of(4);
+    event::Reported reported;
+    reported.trial = 4;
+    reported.epoch = 1;
+    reported.metrics = std::move(metrics);
+    std::vector<Event> events = {asked, event::Started{4, 1, "w"}, reported};
+    events.insert(events.end(), then.begin(), then.end());
+    ASSERT_TRUE(Ledger::open(storage()).value()->append(1, events));
+  }
+
   std::string storage() const { return (folder_.path() / "detol.db").string(); }
 
   std::vector<std::int64_t> ids(const TrialFilter& filter) const {
@@ -98,31 +113,13 @@ TEST_F(TrialRows, TheBestIsScoredWhetherCompleteOrPruned) {
 }
 
 TEST_F(TrialRows, OfEqualValuesThatOfACompleteTrialIsTheBetter) {
-  auto ledger = Ledger::open(storage()).value();
-  event::Asked asked;
-  asked.trial = 4;
-  asked.params = params_of(4);
-  event::Reported reported;
-  reported.trial = 4;
-  reported.epoch = 1;
-  reported.metrics = {{"val_accuracy", 0.9}};
-  ASSERT_TRUE(ledger->append(
-      1, std::vector<Event>{asked, event::Started{4, 1, "w"}, reported,
-                            event::Told{.trial = 4, .outcome = Measured{.values = {0.9}}}}));
+  add_trial({{"val_accuracy", 0.9}}, {event::Told{.trial = 4, .outcome = Measured{{0.9}}}});
   EXPECT_EQ(ids({.sort = "value"}), (Ids{4, 1, 2, 0, 3}));
   EXPECT_EQ(ids({.sort = "value", .only_scored = true}), (Ids{4, 1, 2, 0}));
 }
 
 TEST_F(TrialRows, TheBestKeepsToItsConstraints) {
-  auto ledger = Ledger::open(storage()).value();
-  event::Asked asked;
-  asked.trial = 4;
-  asked.params = params_of(4);
-  event::Reported reported;
-  reported.trial = 4;
-  reported.epoch = 1;
-  reported.metrics = {{"val_accuracy", 0.99}, {std::string(kViolationMetric), 0.5}};
-  ASSERT_TRUE(ledger->append(1, std::vector<Event>{asked, event::Started{4, 1, "w"}, reported}));
+  add_trial({{"val_accuracy", 0.99}, {std::string(kViolationMetric), 0.5}}, {});
   EXPECT_EQ(ids({.sort = "value", .top = 1}), Ids{4});
   EXPECT_EQ(ids({.sort = "value", .top = 1, .only_feasible = true}), Ids{1});
 }

@@ -148,6 +148,10 @@ TEST_F(Lines, OfSeveralMetricsCountFromTheFirstStepTogether) {
   EXPECT_EQ(lines.unnumbered(), 7u);
 }
 
+TEST_F(Lines, MayHaveAMetricOfTheNameOfOurNotes) {
+  EXPECT_EQ(reports_in("{\"detol\": 5}\n{\"detol\": 4}\n", {"detol"}), "1 detol=5; 2 detol=4");
+}
+
 TEST_F(Lines, OfAProgramThatDidNotReportAreLeftAsTheyAre) {
   append("nothing\n");
   ReportLines lines = open();
