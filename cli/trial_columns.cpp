@@ -59,18 +59,13 @@ Result<Rows> rows_of(const OpenStudy& study, const std::vector<TrialSummary>& tr
 
 Result<void> add_architecture(const OpenStudy& study, Rows& trials) {
   DETOL_ASSIGN(const StudyConfig config, load_study_config(study.record.config, study.record.name));
-  std::vector<TrialId> ids;
-  for (std::size_t row = 0; row < trials.rows.size(); ++row) ids.push_back(trial_of(trials, row));
-  DETOL_ASSIGN(const auto known, trials_of(study, {.among = ids}));
-  std::map<TrialId, std::string> texts;
-  for (const TrialSummary& one : known) {
-    DETOL_ASSIGN(const Genome genome, genome_of(config, one));
-    texts.emplace(one.id, config.architecture_json(genome));
-  }
   const auto at = std::ranges::find(trials.columns, "params") - trials.columns.begin() + 1;
+  for (std::size_t row = 0; row < trials.rows.size(); ++row) {
+    DETOL_ASSIGN(const TrialSummary trial, trial_in(trials, row));
+    DETOL_ASSIGN(const Genome genome, genome_of(config, trial));
+    trials.rows[row].insert(trials.rows[row].begin() + at, Cell(config.architecture_json(genome)));
+  }
   trials.columns.insert(trials.columns.begin() + at, "architecture");
-  for (std::size_t row = 0; row < ids.size(); ++row)
-    trials.rows[row].insert(trials.rows[row].begin() + at, Cell(texts[ids[row]]));
   return {};
 }
 

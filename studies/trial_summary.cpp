@@ -46,7 +46,9 @@ Result<void> read_parameters(const Rows& rows, std::size_t row, TrialSummary& tr
   return {};
 }
 
-Result<TrialSummary> summary_of(const Rows& rows, std::size_t row) {
+}  // namespace
+
+Result<TrialSummary> trial_in(const Rows& rows, std::size_t row) {
   TrialSummary trial{.id = trial_of(rows, row)};
   const auto state = trial_state_from(text_cell(rows, row, "state"));
   if (!state) return damaged(trial.id, "states");
@@ -64,14 +66,12 @@ Result<TrialSummary> summary_of(const Rows& rows, std::size_t row) {
   return trial;
 }
 
-}  // namespace
-
 Result<std::vector<TrialSummary>> trials_of(Reader& reader, const StudyRecord& study,
                                             const TrialFilter& filter) {
   DETOL_ASSIGN(const Rows rows, trial_rows(reader, study, filter));
   std::vector<TrialSummary> trials;
   for (std::size_t row = 0; row < rows.rows.size(); ++row) {
-    DETOL_ASSIGN(TrialSummary trial, summary_of(rows, row));
+    DETOL_ASSIGN(TrialSummary trial, trial_in(rows, row));
     trials.push_back(std::move(trial));
   }
   return trials;

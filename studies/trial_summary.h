@@ -27,6 +27,9 @@ struct TrialSummary {
   std::string arch_hash, failure, reason;
 };
 
+// Returns the trial of a row of trial_rows(). Errors (kStorage): it is damaged.
+Result<TrialSummary> trial_in(const Rows& rows, std::size_t row);
+
 // Returns the trials that trial_rows() returns, in its order. Errors: as trial_rows; kStorage: a
 // row is damaged.
 Result<std::vector<TrialSummary>> trials_of(Reader& reader, const StudyRecord& study,

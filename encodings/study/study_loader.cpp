@@ -40,11 +40,6 @@ Named named_of(const json& section, const char* key, std::string name) {
   return named;
 }
 
-int whole_or_auto(const json& section, const char* key) {
-  const json value = section.value(key, json(0));
-  return value.is_string() ? 0 : value.get<int>();
-}
-
 }  // namespace
 
 // StudyLoader builds a StudyConfig from a tree, section by section.

@@ -154,7 +154,7 @@ void ReportLines::take(std::string_view line, std::vector<StepReport>& reports) 
   if (!read.is_object())
     return mistake(is_utf8(line) ? "it is no JSON object" : "it has bytes that are not UTF-8");
   has_object_ = true;
-  if (read.size() == 1 && read.contains(kNote)) {
+  if (read.size() == 1 && read.contains(kNote) && read[kNote].is_string()) {
     complete_ = 0;
     pending_ = {};
     return;
