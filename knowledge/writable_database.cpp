@@ -219,6 +219,7 @@ Result<void> WritableDatabase::commit(Slot study, const std::function<Result<voi
   if (done) done = visit("ledger.commit", SQLITE_IOERR_FSYNC);
   if (done) done = sqlite::run(database_.get(), "COMMIT");
   if (done) done = visit("ledger.committed", SQLITE_OK);
+  if (done) done = check_place();
   if (done) return {};
   may_retry_ = sqlite::is_write_refused(database_.get());
   if (sqlite::is_sync_failed(database_.get())) lost_ = done.error();
@@ -285,6 +286,18 @@ Result<void> WritableDatabase::check_token(Slot study) {
   return fail(ErrorCode::kStorage,
               fmt::format("{}: another master took this database over; this one must end",
                           sqlite3_db_filename(database_.get(), "main")));
+}
+
+// Checks that the file is where it was opened. What was committed to a deleted one is lost.
+Result<void> WritableDatabase::check_place() {
+  int has_moved = 0;
+  sqlite3_file_control(database_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
+  if (has_moved == 0) return {};
+  lost_ = Error{ErrorCode::kStorage,
+                fmt::format("{} was deleted or replaced while it was open; what was written to it "
+                            "since then is lost",
+                            sqlite3_db_filename(database_.get(), "main"))};
+  return tl::unexpected(*lost_);
 }
 
 }  // namespace detol::inline knowledge

@@ -67,6 +67,7 @@ class WritableDatabase {
   Result<void> write_token(Slot study);
   Result<void> commit(Slot study, const std::function<Result<void>()>& body);
   Result<void> check_token(Slot study);
+  Result<void> check_place();
   Result<void> visit(std::string_view site, int io_error);
   void checkpoint_log();
   void truncate_log();
@@ -80,7 +81,8 @@ class WritableDatabase {
   static constexpr int kMaxLogPages = 1 << 12;                 // 16 MB
   int max_log_pages_ = kMaxLogPages;                           // then the log is truncated
   bool may_retry_ = false;
-  std::optional<Error> lost_;  // an fsync failed: nothing may be acknowledged any more
+  // An fsync failed, or the file is gone: nothing may be acknowledged any more.
+  std::optional<Error> lost_;
 };
 
 }  // namespace detol::inline knowledge

@@ -1,11 +1,9 @@
 #include "scheduler/asking/study_service.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <chrono>
 #include <exception>
 #include <mutex>
@@ -44,13 +42,6 @@ auto patiently(const StudyServiceSettings& settings, const Open& open) {
     if (is_over || !may_be_opened_soon(opened.error(), begins)) return opened;
     std::this_thread::sleep_for(kTryAgain);
   }
-}
-
-// Returns the device and the number of the file; zeros if there is none.
-std::pair<dev_t, ino_t> identity_of(const std::filesystem::path& path) {
-  struct stat found = {};
-  if (::stat(path.c_str(), &found) != 0) return {};
-  return {found.st_dev, found.st_ino};
 }
 
 std::mutex& mutex_of_databases() {
@@ -134,29 +125,15 @@ struct StudyService::Parts {
   Result<std::string> end = std::string();  // how the run has ended
   double wait_s = 0;                        // until the next turn
   std::size_t ended_before = 0;             // trials, when the study was opened
-  std::filesystem::path file;               // the database
-  std::pair<dev_t, ino_t> opened_file;      // identity_of() it then
 
-  Result<void> is_there() const;
   Result<void> open_ledger(const StudyServiceSettings& settings);
   Result<void> make_driver(const StudyServiceSettings& settings);
   bool turn();
   Result<std::string> finish();
 };
 
-// Errors (kStorage): the database was deleted, so that what is written is lost.
-Result<void> StudyService::Parts::is_there() const {
-  if (identity_of(file) == opened_file) return {};
-  return fail(ErrorCode::kStorage,
-              fmt::format("{} was deleted or replaced while its study {} was open; what was told "
-                          "since then is lost",
-                          file.string(), config.study));
-}
-
 Result<void> StudyService::Parts::open_ledger(const StudyServiceSettings& settings) {
   DETOL_ASSIGN(ledger, Ledger::open(settings.storage));
-  file = settings.storage;
-  opened_file = identity_of(file);
   DETOL_ASSIGN(const ResolvedStudy resolved,
                resolve_study(*ledger, {.config = config,
                                        .storage = settings.storage,
@@ -220,8 +197,7 @@ bool StudyService::Parts::turn() {
     return false;
   }
   try {
-    Result<void> done = is_there();
-    if (done) done = driver->turn(/*at_most_s=*/0);
+    const Result<void> done = driver->turn(/*at_most_s=*/0);
     if (!done) end = tl::unexpected(done.error());
   } catch (const std::exception& error) {
     end = fail(ErrorCode::kInternal, error.what());

@@ -285,6 +285,23 @@ TEST(Storage, AWriterWhoseLockNamesAnotherCannotCommit) {
   EXPECT_EQ(one.events().size(), 1U);
 }
 
+// What is committed to a deleted file is lost: it is never confirmed, also not by a second try.
+TEST(Storage, AWriterWhoseFileIsGoneOrAnotherCannotCommit) {
+  for (const bool is_replaced : {false, true}) {
+    OneStudy one;
+    one.append({asked(0)});
+    fs::remove(one.path);
+    if (is_replaced) write(one.path, sound_database());
+    for (const TrialId trial : {1, 2}) {
+      const auto late = one.ledger->append(one.study, std::vector<Event>{asked(trial)});
+      ASSERT_FALSE(late);
+      EXPECT_EQ(late.error().code, ErrorCode::kStorage);
+      EXPECT_NE(late.error().message.find("was deleted or replaced"), std::string::npos);
+      EXPECT_FALSE(one.ledger->may_retry());
+    }
+  }
+}
+
 TEST(Storage, AReaderWorksOnAFolderItMayNotWrite) {
   Folder folder;
   const auto path = folder / "detol.db";
