@@ -2,11 +2,13 @@
 
 // What callers say and are answered (callers.h).
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "core/result.h"
 #include "encodings/space/trial.h"
 #include "knowledge/states.h"
 #include "scheduler/asking/asked_trial.h"
@@ -14,6 +16,9 @@
 #include "trainer/reports/evaluation.h"
 
 namespace detol::inline scheduler {
+
+template <typename T>
+using Answer = std::function<void(Result<T>)>;
 
 struct Ask {
   int count = 1;

@@ -24,7 +24,7 @@ std::vector<Slot> SharedPool::free() {
 }
 
 void SharedPool::start(int worker, const message::Train& train) {
-  worker >= Callers::kFirstSlot ? callers_.start(worker, train) : workers_.start(worker, train);
+  worker >= PendingAsks::kFirstSlot ? callers_.start(worker, train) : workers_.start(worker, train);
 }
 
 void SharedPool::acknowledge(const message::ReportAck& ack) {

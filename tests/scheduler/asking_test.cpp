@@ -328,8 +328,8 @@ TEST(Callers, ATrialThatNobodyAsksForAnyMoreIsGivenBack) {
   message::Train train;
   train.trial = 5;
   train.attempt = 2;
-  callers.start(Callers::kFirstSlot, train);
-  callers.decline(Callers::kFirstSlot, 6);
+  callers.start(PendingAsks::kFirstSlot, train);
+  callers.decline(PendingAsks::kFirstSlot, 6);
   const std::vector<PoolEvent> events = callers.wait(0);
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(std::get<Lost>(events[0]).trial, 5u);
