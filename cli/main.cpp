@@ -1,6 +1,7 @@
 // The detol program.
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -8,6 +9,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/group.h"
@@ -15,6 +17,8 @@
 #include "core/exit_code.h"
 #include "core/fault.h"
 #include "core/log.h"
+#include "core/source_excerpt.h"
+#include "core/terminal.h"
 #include "core/utf8.h"
 #include "models/network_files.h"
 #include "scheduler/run/study_run.h"
@@ -33,10 +37,16 @@ int run_program(const std::vector<std::string>& words) {
       call ? call->command->run(call->arguments) : Result<int>(tl::unexpected<Error>(call.error()));
   if (done) return *done;
   const std::string& message = done.error().message;  // a line per mistake
+  std::string shown;                                  // below the line before
   for (std::size_t from = 0; from <= message.size();) {
     const std::size_t end = std::min(message.size(), message.find('\n', from));
-    log_error("detol: {}", printable(message.substr(from, end - from)));
+    const std::string line = message.substr(from, end - from);
+    log_error("detol: {}", printable(line));
     from = end + 1;
+    if (::isatty(STDERR_FILENO) == 0) continue;
+    std::string excerpt = source_excerpt(line, screen_at(STDERR_FILENO, /*color=*/false));
+    if (excerpt != shown) fmt::print(stderr, "{}", excerpt);
+    shown = std::move(excerpt);
   }
   return exit_code_of(done.error().code);
 }
