@@ -197,7 +197,7 @@ class Gp final : public Searcher {
   }
 
   // The confidence bound is for one objective, without constraints, of numbers: among categories
-  // alone the expected improvement finds more (experiments/search_quality/RESULTS.md).
+  // alone the expected improvement finds more (experiments/search_quality/LOG.md).
   GpArms new_arms() const {
     const bool has_numbers = std::ranges::any_of(space_.domains(), &Domain::is_numeric);
     const bool has_bound = options_.acquisition == GpAcquisition::kAuto && has_numbers &&

@@ -40,7 +40,7 @@ struct OutputFit {
 // Returns the transforms that a fit chooses from by the evidence. Those of a constraint keep its
 // bound at 0. Where there are sources, whose weights depend on the transform, there is one. In a
 // space of networks alone, without numbers, they take half of the power, whatever the evidence is
-// of the whole: the best network is found sooner so (experiments/search_quality/RESULTS.md).
+// of the whole: the best network is found sooner so (experiments/search_quality/LOG.md).
 std::vector<OutcomeTransform> transforms_for(const Features& features, const Observed& observed,
                                              std::size_t output);
 

@@ -35,7 +35,7 @@ inline constexpr std::size_t kMostTrialsToRecommend = 1500;
 // best values, five at least, by their means, then the others by theirs; of equal means the better
 // value is first, then the earlier trial. A process that takes the detail of a function with many
 // optima for noise would otherwise name a trial that is far worse than the best
-// (experiments/search_quality/RESULTS.md). Of more than `most` trials it takes the best third of so
+// (experiments/search_quality/LOG.md). Of more than `most` trials it takes the best third of so
 // many and draws the rest, always the same. The process is of transformed values
 // (surrogate/transform.h): `mean` is the value whose transform is the posterior mean, which is the
 // median in the objective's units, and `deviation` half of the distance between those one posterior
