@@ -22,7 +22,7 @@
 // the curves' model is fitted anew; then those of all paused trials are computed again.
 //
 // With the expected improvement in place of P searches took 1.0 to 2 times as long
-// (experiments/scheduler/RESULTS.md): a normal tail promises improvements beyond what any network
+// (experiments/scheduler/LOG.md): a normal tail promises improvements beyond what any network
 // reaches, and most of them to those of whom least is known.
 //
 // Until four trials have ended there are no predictions. The first trial, and then the better of

@@ -18,7 +18,7 @@ struct AskTimesRow {
   std::string_view table;  // as AskTimes::parse reads it
 };
 
-// Measured with a function of five parameters (experiments/scheduler/RESULTS.md).
+// Measured with a function of five parameters (experiments/scheduler/LOG.md).
 constexpr std::string_view kOthers = "0.002";
 constexpr std::array kRows = {
     AskTimesRow{"gp", "20=0.1,40=3,200=5,1000=18,2048=45"},

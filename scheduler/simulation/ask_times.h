@@ -15,7 +15,7 @@ namespace detol::inline scheduler {
 
 class AskTimes {
  public:
-  // Returns what was measured of a searcher on one core (experiments/scheduler/RESULTS.md).
+  // Returns what was measured of a searcher on one core (experiments/scheduler/LOG.md).
   static AskTimes of(std::string_view algorithm);
 
   // Parses "0=0.5,1000=20": trials told = milliseconds; or one number for all. Errors (kUsage).
