@@ -5,7 +5,7 @@
 //
 // In one round every rank sends all n values to each of p ranks, in two rounds about 2 n values: p
 // / 2 times less. One round is faster where a message costs more than its bytes
-// (experiments/trainer/RESULTS.md: 2 to 4 ranks). The values that a rank receives in it are
+// (experiments/trainer/LOG.md: 2 to 4 ranks). The values that a rank receives in it are
 // limited, and with them the memory that they take:
 //
 //   ranks     2        4       8      64
