@@ -9,7 +9,7 @@
 // The distance of two trials is the mean over the choices (squared difference of positions, 1 for
 // different categories) plus 1 - k, k the Weisfeiler-Lehman kernel of their graphs
 // (graph_features.h). A space without graphs gets Sobol's sequence, which covers the choices better
-// by itself (experiments/meta_learning/RESULTS.md).
+// by itself (experiments/meta_learning/LOG.md).
 //
 // A proposal depends on the seed, its number, and the trials asked for, expected and told, in any
 // order; outcomes do not count. So studies of one space and seed try the same candidates on

@@ -11,7 +11,7 @@
 //
 // Both are told everything but for the raced trials that the sources proposed, which the searcher
 // without sources never hears of: bad trials far from its own policy taught it little, and cost it
-// much (experiments/meta_learning/RESULTS.md).
+// much (experiments/meta_learning/LOG.md).
 //
 //   losses with sources 0.2 0.3, without 0.4 0.25: of four pairs the sources win three
 //
