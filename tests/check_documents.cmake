@@ -1,7 +1,8 @@
 # Every file that a document names is there: each path in backticks in a *.md that starts with a
 # top-level folder and has an extension. Every room has a README.md, and in docs/architecture/rooms.md
-# a row that names the rooms it may use. Prose has at most 140 characters a line, and the two pages
-# that newcomers read first stay short. Run with -DROOT=<repository>.
+# a row that names the rooms it may use. Prose has at most 140 characters a line. The two pages that
+# newcomers read first stay short, and so do the results of each experiment, which has a LOG.md for
+# the rest. Run with -DROOT=<repository>.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/../cmake/layers.cmake)
 
@@ -55,8 +56,8 @@ function(check_width document name)
   endforeach()
 endfunction()
 
-# What `page` has of lines or words, a pattern, is at most `most`.
-function(check_length page what pattern most)
+# What `page` has of lines or words, a pattern, is at most `most`; `rest` is where more belongs.
+function(check_length page what pattern most rest)
   if(NOT EXISTS ${ROOT}/${page})
     return()
   endif()
@@ -65,7 +66,7 @@ function(check_length page what pattern most)
   string(REGEX MATCHALL "${pattern}" found "${text}")
   list(LENGTH found count)
   if(count GREATER most)
-    message(SEND_ERROR "${page}: ${count} ${what}; at most ${most}, the rest belongs in docs/")
+    message(SEND_ERROR "${page}: ${count} ${what}; at most ${most}, the rest belongs in ${rest}")
   endif()
 endfunction()
 
@@ -85,11 +86,15 @@ foreach(room IN LISTS rooms)
   if(IS_DIRECTORY ${ROOT}/${room} AND NOT EXISTS ${ROOT}/${room}/README.md)
     message(SEND_ERROR "${room}/README.md: every room has one")
   endif()
-  check_length(${room}/README.md lines "\n" 60)
+  check_length(${room}/README.md lines "\n" 60 docs/)
 endforeach()
-check_length(README.md lines "\n" 60)
-check_length(README.md words "[^ \n]+" 500)
-check_length(docs/ARCHITECTURE.md words "[^ \n]+" 1100)
+check_length(README.md lines "\n" 60 docs/)
+check_length(README.md words "[^ \n]+" 500 docs/)
+check_length(docs/ARCHITECTURE.md words "[^ \n]+" 1100 docs/)
+file(GLOB results RELATIVE ${ROOT} ${ROOT}/experiments/*/RESULTS.md)
+foreach(page IN LISTS results)
+  check_length(${page} lines "\n" 80 LOG.md)
+endforeach()
 
 # The last column of rooms.md is the table by which the build links.
 function(check_row room)

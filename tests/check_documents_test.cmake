@@ -1,6 +1,6 @@
 # The test of documents must be able to fail: a document that names a file that is not there, a room
 # whose README.md is missing or too long, one whose row says something else than the build does, lines
-# of prose that are too wide, and first pages that are too long.
+# of prose that are too wide, and first pages and results that are too long.
 cmake_minimum_required(VERSION 3.25)
 
 function(check text expected reason)
@@ -40,6 +40,8 @@ endfunction()
 string(REPEAT "a line; of a README\n" 61 lines)
 check_file(core/README.md "${lines}" "core/README.md: 61 lines")
 check_file(README.md "${lines}" "README.md: 61 lines")
+string(REPEAT "a line; of [results]\n" 81 lines)
+check_file(experiments/one/RESULTS.md "${lines}" "experiments/one/RESULTS.md: 81 lines")
 string(REPEAT "four words; of [it]\n" 276 words)
 check_file(README.md "${words}" "README.md: 1104 words; at most 500")
 check_file(docs/ARCHITECTURE.md "${words}" "docs/ARCHITECTURE.md: 1104 words; at most 1100")
