@@ -38,12 +38,14 @@ room(trainer/data                core encodings/network encodings/study)
 room(trainer/data/formats        core encodings/network encodings/study trainer/data)
 room(trainer/backends            core encodings/network encodings/study trainer/reports
                                  trainer/collectives trainer/data)
+room(trainer/backends/program    encodings/network encodings/study trainer/collectives
+                                 trainer/backends)
 room(trainer/backends/reference  encodings/network encodings/study trainer/collectives
-                                 trainer/backends)
+                                 trainer/backends trainer/backends/program)
 room(trainer/backends/cpu        core encodings/network encodings/study trainer/collectives
-                                 trainer/backends)
+                                 trainer/backends trainer/backends/program)
 room(trainer/backends/cuda       core encodings/study trainer/collectives trainer/data
-                                 trainer/backends)
+                                 trainer/backends trainer/backends/program)
 room(trainer/inheritance         encodings/network trainer/backends)
 room(trainer/programs            core)
 room(trainer                     core encodings/space encodings/network encodings/study

@@ -7,39 +7,23 @@
 namespace detol::inline trainer::onednn {
 
 Builder::Builder(const Network& network, const Recipe& recipe, const Placement& placement)
-    : network_(network),
-      recipe_(recipe),
-      group_(*placement.group),
-      micro_batches_(micro_batches_of(recipe.batch_size, placement)),
-      largest_batch_(largest_micro_batch(recipe.batch_size, placement)),
-      choices_(placement.choices),
-      parameters_(network, recipe) {
-  values_.resize(network_.nodes().size());
-}
-
-Value& Builder::make_value(NodeId id, Layout layout, bool needs_gradient) {
-  Value& value = storage_.emplace_back();
-  value.shape = node(id).shape;
-  value.layout = layout;
-  value.needs_gradient = needs_gradient;
-  value.data = floats_buffer(floats(value));
-  values_[id] = &value;
-  return value;
-}
+    : Program(network, recipe, placement, parameters_, /*line=*/64),
+      parameters_(network, recipe),
+      choices_(placement.choices) {}
 
 Value& Builder::value(NodeId id, Layout layout) {
-  Value& made = *values_[id];
+  Value& made = value(id);
   if (made.layout == layout) return made;
   const auto known = conversions_.find(&made);
   return known != conversions_.end() ? *known->second : convert(made, layout);
 }
 
 void Builder::view_value(NodeId id, Value& of) {
-  values_[id] = &view(of, node(id).shape, Layout::kPlain);
+  set_value(id, view(of, node(id).shape, kPlain));
 }
 
 Value& Builder::view(Value& of, const Shape& shape, Layout layout) {
-  Value& value = storage_.emplace_back(of);
+  Value& value = new_value(of);
   value.shape = shape;
   value.layout = layout;
   on_backward([this, &of, &value] {
@@ -55,13 +39,13 @@ Value& Builder::convert(Value& from, Layout layout) {
   if (vector && from.shape.channels % machine().lanes() == 0) {
     return *(conversions_[&from] = &view(from, from.shape, layout));
   }
-  Value& to = storage_.emplace_back(from);
+  Value& to = new_value(from);
   conversions_[&from] = &to;
   to.layout = layout;
   to.data = floats_buffer(floats(to));
   const Relayout copy{batch(), from.shape, machine().lanes()};
-  const auto converter = layout == Layout::kPlain ? to_plain : to_blocked;
-  const auto back = layout == Layout::kPlain ? to_blocked : to_plain;
+  const auto converter = layout == kPlain ? to_plain : to_blocked;
+  const auto back = layout == kPlain ? to_blocked : to_plain;
   step({from.data, to.data}, [=, x = from.data, y = to.data](const StepContext&) {
     converter(copy, x->as<float>(), y->as<float>());
   });
@@ -76,7 +60,7 @@ Value& Builder::convert(Value& from, Layout layout) {
 
 std::size_t Builder::floats(const Value& value) const {
   const Shape& s = value.shape;
-  const bool blocked = value.layout == Layout::kBlocked;
+  const bool blocked = value.layout == kBlocked;
   const std::int64_t channels = blocked ? machine().padded(s.channels) : s.channels;
   // Kernels over flat plain tensors work in whole registers, too.
   const std::int64_t elements = batch() * channels * s.height * s.width;
@@ -89,15 +73,10 @@ Extent Builder::extent(const Value& value) const {
 }
 
 Desc Builder::desc(const Shape& s, Layout layout) const {
-  const bool blocked = layout == Layout::kBlocked;
+  const bool blocked = layout == kBlocked;
   const std::int64_t channels = blocked ? machine().padded(s.channels) : s.channels;
   return floats_desc({batch(), channels, s.height, s.width},
                      blocked ? machine().blocked : Tag::nchw);
-}
-
-void Builder::step(const std::vector<Buffer*>& uses, Run run) {
-  for (Buffer* buffer : uses) arena_.use(buffer, static_cast<int>(steps_.size()));
-  steps_.push_back({node_, pass_, std::move(run)});
 }
 
 void Builder::step(std::unique_ptr<Call> call) {
@@ -105,67 +84,21 @@ void Builder::step(std::unique_ptr<Call> call) {
   calls_.push_back(std::move(call));
 }
 
-std::vector<Buffer*> Builder::gradient_terms(Value& value, std::size_t most) {
-  std::vector<Buffer*>& terms = value.gradients;
-  while (terms.size() > most) {
-    const Buffer *a = terms[terms.size() - 2], *b = terms.back();
-    Buffer* sum = arena_.make_over(terms[terms.size() - 2]);
-    const auto add = machine().kernels->add;
-    const std::size_t count = floats(value);
-    step({terms[terms.size() - 2], terms.back(), sum},
-         [=](const StepContext&) { add(a->as<float>(), b->as<float>(), sum->as<float>(), count); });
-    terms.pop_back();
-    terms.back() = sum;
-  }
-  return terms;
-}
-
-Buffer* Builder::gradient(Value& value) {
-  return gradient_terms(value, 1).front();
-}
-
-Buffer* Builder::add_gradient(Value& value) {
-  make_room(value);
-  value.gradients.push_back(floats_buffer(floats(value)));
-  return value.gradients.back();
-}
-
-void Builder::pass_gradient(Value& value, Buffer* term) {
-  if (!value.needs_gradient) return;
-  make_room(value);
-  value.gradients.push_back(term);
-}
-
-// Adds up more than two terms of a gradient, so that few are live at a time, however many readers
-// the value has. Two are left for steps that can read two.
-void Builder::make_room(Value& value) {
-  if (value.gradients.size() > 2) gradient_terms(value, 1);
-}
-
-Buffer* Builder::scratch(std::size_t bytes) {
-  if (scratch_ == nullptr) scratch_ = arena_.make_persistent(0);
-  scratch_->bytes = std::max(scratch_->bytes, (bytes + 63) / 64 * 64);
-  return scratch_;
-}
-
-void Builder::lower_backward() {
-  while (!backward_.empty()) {
-    const Lower lower = std::move(backward_.back());
-    backward_.pop_back();
-    begin(lower.node);
-    lower.write();
-    for (Parameter* written : lower.gradients) written->ready = size();
-  }
+program::Run Builder::add(const Value& value, const Buffer* a, const Buffer* b,
+                          const Buffer* sum) const {
+  return [=, run = machine().kernels->add, count = floats(value)](const StepContext&) {
+    run(a->as<float>(), b->as<float>(), sum->as<float>(), count);
+  };
 }
 
 std::size_t Builder::plan() {
-  parameters_.reserve(arena_, micro_batches_.size() > 1);
-  return arena_.plan();
+  parameters_.reserve(arena(), micro_batches().size() > 1);
+  return arena().plan();
 }
 
 void Builder::place() {
-  parameters_.reserve(arena_, micro_batches_.size() > 1);
-  arena_.place();
+  parameters_.reserve(arena(), micro_batches().size() > 1);
+  arena().place();
   parameters_.bind();
   for (const std::unique_ptr<Call>& call : calls_) call->bind();
 }
@@ -180,13 +113,13 @@ void write_reorder(Builder& builder, const Desc& from, Buffer* source, const Des
 }
 
 void Builder::run(Pass pass, const StepContext& context) const {
-  for (const Step& step : steps_) {
+  for (const program::Step& step : steps()) {
     if (pass == Pass::kAll || step.pass == pass) step.run(context);
   }
 }
 
 void Builder::run(std::size_t first, std::size_t end, const StepContext& context) const {
-  for (std::size_t i = first; i < end; ++i) steps_[i].run(context);
+  for (std::size_t i = first; i < end; ++i) steps()[i].run(context);
 }
 
 }  // namespace detol::inline trainer::onednn

@@ -73,7 +73,7 @@ void write_scatter(Builder& b, const ConcatInput& input, Buffer* g) {
 
 std::vector<ConcatInput> inputs_of(Builder& b, const Unit& unit, Layout layout) {
   const Shape& whole = b.node(unit.node).shape;
-  const std::int64_t lanes = layout == Layout::kBlocked ? machine().lanes() : 0;
+  const std::int64_t lanes = layout == kBlocked ? machine().lanes() : 0;
   std::int64_t first = 0;
   std::vector<ConcatInput> inputs;
   for (NodeId input : b.node(unit.node).inputs) {
@@ -89,9 +89,9 @@ std::vector<ConcatInput> inputs_of(Builder& b, const Unit& unit, Layout layout) 
 }  // namespace
 
 Result<void> lower_concat(Builder& b, const Unit& unit) {
-  const auto is_blocked = [&](NodeId input) { return b.value(input).layout == Layout::kBlocked; };
+  const auto is_blocked = [&](NodeId input) { return b.value(input).layout == kBlocked; };
   const bool blocked = std::ranges::any_of(b.node(unit.node).inputs, is_blocked);
-  const Layout layout = blocked ? Layout::kBlocked : Layout::kPlain;
+  const Layout layout = blocked ? kBlocked : kPlain;
   const std::vector<ConcatInput> inputs = inputs_of(b, unit, layout);
   const auto needs = [](const ConcatInput& input) { return input.value->needs_gradient; };
   Value& y = b.make_value(unit.node, layout, std::ranges::any_of(inputs, needs));

@@ -141,7 +141,7 @@ DirectConv conv_between(const Builder& b, const Unit& unit, const Layer& layer, 
 std::optional<DirectConv> choose_conv(const Builder& b, const Unit& unit, const Layer& layer) {
   const Value& source = b.value(b.node(unit.node).inputs[0]);
   const bool image = layer.groups == 1 && source.shape.channels <= kImageChannels &&
-                     source.layout == Layout::kPlain && !source.needs_gradient;
+                     source.layout == kPlain && !source.needs_gradient;
   using enum Layout;
   for (const auto& [in, out, possible] :
        {std::tuple(kPlain, kBlocked, image), std::tuple(kBlocked, kBlocked, true),
@@ -195,7 +195,7 @@ bool winograd_fits(const Layer& l, const Shape& image) {
 
 bool is_image_window(const Layer& l, const Value& image) {
   const std::int64_t channels = image.shape.channels;
-  return channels <= kImageChannels && image.layout == Layout::kPlain && !image.needs_gradient &&
+  return channels <= kImageChannels && image.layout == kPlain && !image.needs_gradient &&
          l.groups == 1 && l.dilation == 1 && l.stride <= 2 &&
          channels * height_of(l) * l.kernel <= kMostImageTaps;
 }

@@ -37,7 +37,7 @@ ConvPrimitives primitives_of(Conv& c, const Desc& weight);
 struct DirectConv {
   Conv conv;
   ConvPrimitives primitives;
-  Layout in = Layout::kBlocked, out = Layout::kBlocked;
+  Layout in = kBlocked, out = kBlocked;
 };
 DirectConv conv_between(const Builder& b, const Unit& unit, const Layer& layer, Layout in,
                         Layout out);
@@ -68,7 +68,7 @@ struct ConvAlgorithms {
 struct OwnConvTraits {
   std::string_view kind;  // as in Builder::choose_algorithm
   std::string own;        // their name
-  Layout in = Layout::kBlocked;
+  Layout in = kBlocked;
   Desc native;  // of the weights, padded
   OwnDirections rule =
       {};  // what is faster as a rule: some directions are oneDNN's only where both fit

@@ -11,7 +11,7 @@ const std::string kDirect = "direct";
 // the rule prefers it in all directions, it must have them all.
 std::optional<DirectConv> exchangeable(const Builder& b, const Unit& unit,
                                        const OwnConvTraits& traits) {
-  DirectConv choice = conv_between(b, unit, b.node(unit.node).layer, traits.in, Layout::kBlocked);
+  DirectConv choice = conv_between(b, unit, b.node(unit.node).layer, traits.in, kBlocked);
   const ConvPrimitives& all = choice.primitives;
   if (!all.forward || choice.conv.w != traits.native) return std::nullopt;
   if (traits.rule.none() && !(all.weights && all.data)) return std::nullopt;

@@ -104,8 +104,8 @@ Result<void> lower_depthwise(Builder& b, const Unit& unit) {
                                     .rule = {.forward = false, .data = true, .weights = false}}));
   }
   if (algorithms.own.none()) return lower_direct(b, unit);
-  Value& x = b.value(b.node(unit.node).inputs[0], Layout::kBlocked);
-  Value& y = b.make_value(unit.node, Layout::kBlocked, true);
+  Value& x = b.value(b.node(unit.node).inputs[0], kBlocked);
+  Value& y = b.make_value(unit.node, kBlocked, true);
   Depthwise d{.window = window_of(b, layer, x, y)};
   Parameter* p = b.parameters().claim(unit.node, "weight", floats_desc(extents, Tag::abcde),
                                       with_extents(blocked, extents));

@@ -6,8 +6,8 @@ namespace detol::inline trainer::onednn {
 
 Result<void> lower_dense(Builder& b, const Unit& unit) {
   const Layer& layer = b.node(unit.node).layer;
-  Value& x = b.value(b.node(unit.node).inputs[0], Layout::kPlain);
-  Value& y = b.make_value(unit.node, Layout::kPlain, true);
+  Value& x = b.value(b.node(unit.node).inputs[0], kPlain);
+  Value& y = b.make_value(unit.node, kPlain, true);
   const DenseShape shape{b.batch(), x.shape.elements(), layer.channels};
   const std::int64_t padded = machine().padded(shape.outputs);
   const Dims extents = {shape.outputs, shape.inputs, 1, 1};

@@ -58,7 +58,7 @@ void lower_smooth(Builder& b, Activation activation, Value& x, Value& y) {
 
 void clear_padding(Builder& b, const Value& y, Buffer* values) {
   const std::int64_t lanes = machine().lanes(), used = y.shape.channels % lanes;
-  if (y.layout == Layout::kPlain || used == 0) return;
+  if (y.layout == kPlain || used == 0) return;
   const Extent e = b.extent(y);
   b.step({values}, [=](const StepContext&) {
     for (std::ptrdiff_t n = 0; n < e.images; ++n) {
@@ -95,7 +95,7 @@ Result<void> lower_quantize(Builder& b, const Unit& unit) {
 }
 
 Result<void> lower_flatten(Builder& b, const Unit& unit) {
-  b.view_value(unit.node, b.value(b.node(unit.node).inputs[0], Layout::kPlain));
+  b.view_value(unit.node, b.value(b.node(unit.node).inputs[0], kPlain));
   return {};
 }
 
@@ -123,9 +123,9 @@ Result<void> lower_add(Builder& b, const Unit& unit) {
 }
 
 Result<void> lower_scale(Builder& b, const Unit& unit) {
-  Value& x = b.value(b.node(unit.node).inputs[0], Layout::kBlocked);
-  Value& s = b.value(b.node(unit.node).inputs[1], Layout::kBlocked);
-  Value& y = b.make_value(unit.node, Layout::kBlocked, x.needs_gradient || s.needs_gradient);
+  Value& x = b.value(b.node(unit.node).inputs[0], kBlocked);
+  Value& s = b.value(b.node(unit.node).inputs[1], kBlocked);
+  Value& y = b.make_value(unit.node, kBlocked, x.needs_gradient || s.needs_gradient);
   const Extent e = b.extent(x);
   const Kernels& kernels = *machine().kernels;
   b.step({x.data, s.data, y.data},
@@ -152,8 +152,8 @@ Result<void> lower_scale(Builder& b, const Unit& unit) {
 }
 
 Result<void> lower_dropout(Builder& b, const Unit& unit) {
-  Value& x = b.value(b.node(unit.node).inputs[0], Layout::kBlocked);
-  Value& y = b.make_value(unit.node, Layout::kBlocked, x.needs_gradient);
+  Value& x = b.value(b.node(unit.node).inputs[0], kBlocked);
+  Value& y = b.make_value(unit.node, kBlocked, x.needs_gradient);
   const std::size_t floats = b.floats(y);
   const double rate = b.node(unit.node).layer.rate;
   const Dropout all{.extent = b.extent(x),

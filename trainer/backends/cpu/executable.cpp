@@ -13,7 +13,7 @@
 #include "trainer/backends/cpu/onednn.h"
 #include "trainer/backends/loss.h"
 #include "trainer/backends/precision.h"
-#include "trainer/collectives/gradient_sums.h"
+#include "trainer/backends/program/rank_step.h"
 
 namespace detol::inline trainer {
 namespace onednn {
@@ -52,7 +52,8 @@ class OnednnExecutable final : public Executable {
   Result<void> compile(const Network& network) {
     DETOL_TRY(lower(network));
     builder_.place();
-    if (builder_.group().size() > 1) make_sums();
+    buckets_ = builder_.parameters().buckets();
+    ranks_.emplace(builder_.recipe(), builder_.group(), gradient_buckets());
     std::ranges::fill(targets().mixes, MixedLabel{});
     return {};
   }
@@ -76,32 +77,21 @@ class OnednnExecutable final : public Executable {
     const auto unused = images().subspan(static_cast<std::size_t>(shard.count * image_floats_));
     std::ranges::fill(unused, 0.0f);  // keeps their activations finite and gradients zero
     run_step({true, settings, shard});
-    if (micro_batches().size() > 1) builder_.parameters().accumulate();
+    builder_.parameters().finish_micro_batch(shard.first == micro_batches().front().first);
     return result_;
   }
 
   void update(const StepSettings& settings) override {
     Parameters& parameters = builder_.parameters();
-    if (!sums_) return parameters.update(settings);
-    if (!overlaps()) {
-      for (std::size_t i = 0; i < buckets_.size(); ++i) start_next_sum();
-    }
-    if (!sums_->finish(parameters.gradients())) return parameters.forget_gradients();
-    StepSettings of_gradients = settings;
-    of_gradients.step -= sums_->staleness();
-    parameters.update(of_gradients);
+    const auto of_gradients = ranks_->finish(gradients(), settings);
+    if (!of_gradients) return;
+    const UpdateNumbers now = program::update_numbers(builder_.recipe(), *of_gradients);
+    parameters.update(&now);
   }
 
-  void share_state() override {
-    if (sums_) sums_->share();
-  }
-
+  void share_state() override { ranks_->share(); }
   void share_statistics() override {
-    Parameters& parameters = builder_.parameters();
-    for (const std::span<float> all : {parameters.statistics(), parameters.averaged_statistics()}) {
-      if (builder_.group().rank() != 0) std::ranges::fill(all, 0.0f);
-      builder_.group().sum(all);
-    }
+    program::share_statistics(builder_.group(), builder_.parameters());
   }
 
   BatchResult evaluate(std::int64_t count) override {
@@ -119,25 +109,14 @@ class OnednnExecutable final : public Executable {
   }
 
   TrainingState state() const override {
-    const Parameters& parameters = builder_.parameters();
-    TrainingState state = parameters.state();
-    const SumsState sums = sums_ ? sums_->state() : SumsState();
-    for (const auto& flat : sums.residuals) state.residuals.push_back(parameters.plain_of(flat));
-    for (const auto& flat : sums.pending) state.pending.push_back(parameters.plain_of(flat));
+    TrainingState state = builder_.parameters().state();
+    save(*ranks_, builder_.parameters(), state);
     return state;
   }
 
   void set_state(const TrainingState& state) override {
-    Parameters& parameters = builder_.parameters();
-    parameters.set_state(state);
-    if (!sums_) return;
-    const auto flat = [&](const std::vector<Weights>& all) {
-      std::vector<std::vector<float>> flats;
-      for (const Weights& one : all)
-        parameters.flatten(one, flats.emplace_back(parameters.gradients().size()));
-      return flats;
-    };
-    sums_->set_state({flat(state.residuals), flat(state.pending)});
+    builder_.parameters().set_state(state);
+    restore(*ranks_, builder_.parameters(), state);
   }
   std::size_t bytes() const override { return builder_.arena().bytes(); }
 
@@ -148,7 +127,7 @@ class OnednnExecutable final : public Executable {
     for (std::size_t i = 0; i < builder_.size(); ++i) {
       builder_.run(i, i + 1, context);
       const double after = thread_seconds();
-      NodeTime& node = nodes[builder_.node_of(i)];
+      NodeTime& node = nodes[builder_.steps()[i].node];
       (i < loss_step_ ? node.forward_s : node.backward_s) += after - std::exchange(before, after);
     }
     update(context.settings);
@@ -158,7 +137,7 @@ class OnednnExecutable final : public Executable {
   Result<void> lower(const Network& network) {
     make_inputs();
     for (const Unit& unit : plan_units(network)) DETOL_TRY(lower_unit(builder_, unit));
-    make_loss(builder_.value(network.nodes().size() - 1, Layout::kPlain));
+    make_loss(builder_.value(network.nodes().size() - 1, kPlain));
     builder_.lower_backward();
     return {};
   }
@@ -169,35 +148,36 @@ class OnednnExecutable final : public Executable {
     if (!overlaps()) return builder_.run(0, builder_.size(), context);
     std::size_t step = buckets_.front().ready;
     builder_.run(0, step, context);
-    for (const ScheduledBucket& bucket : buckets_) {
+    for (const program::ScheduledBucket& bucket : buckets_) {
       for (; step < bucket.ready; ++step) {
         builder_.run(step, step + 1, context);
         builder_.group().advance();
       }
-      start_next_sum();
+      ranks_->start_next(gradients());
     }
     builder_.run(step, builder_.size(), context);
   }
 
   // Returns whether sums begin inside the step: in a group that trains its shard as one
   // micro-batch.
-  bool overlaps() const { return !buckets_.empty() && micro_batches().size() == 1; }
-  void start_next_sum() { sums_->start_next(builder_.parameters().gradients()); }
+  bool overlaps() const {
+    return !ranks_->is_alone() && !buckets_.empty() && micro_batches().size() == 1;
+  }
 
-  void make_sums() {
-    buckets_ = builder_.parameters().buckets();
-    sums_.emplace(builder_.recipe(), builder_.group(), gradient_buckets());
+  std::span<float> gradients() {
+    Parameters& parameters = builder_.parameters();
+    return {parameters.gradients(), parameters.trainable()};
   }
 
   std::vector<GradientBucket> gradient_buckets() {
     std::vector<GradientBucket> buckets;
-    for (const ScheduledBucket& one : builder_.parameters().buckets())
+    for (const program::ScheduledBucket& one : builder_.parameters().buckets())
       buckets.push_back(one.bucket);
     return buckets;
   }
 
   void make_inputs() {
-    Value& input = builder_.make_value(0, Layout::kPlain, false);
+    Value& input = builder_.make_value(0, kPlain, false);
     image_floats_ = input.shape.elements();
     images_ = input.data;
     const auto images = static_cast<std::size_t>(batch_);
@@ -234,8 +214,8 @@ class OnednnExecutable final : public Executable {
   const std::int64_t batch_, outputs_;  // batch_: images of a run
   std::int64_t image_floats_ = 0;
   std::size_t loss_step_ = 0;
-  std::vector<ScheduledBucket> buckets_;  // empty without a group
-  std::optional<GradientSums> sums_;
+  std::vector<program::ScheduledBucket> buckets_;
+  std::optional<program::RankStep> ranks_;  // once compiled
   Buffer *images_ = nullptr, *labels_ = nullptr, *logits_ = nullptr;
   Buffer *targets_ = nullptr, *mixes_ = nullptr;
   Loss loss_, plain_loss_;

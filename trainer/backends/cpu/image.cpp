@@ -41,10 +41,10 @@ Result<void> lower_image(Builder& b, const Unit& unit) {
   DETOL_ASSIGN(
       const ConvAlgorithms algorithms,
       choose_algorithms(b, unit,
-                        {.kind = "image", .own = "own", .in = Layout::kPlain, .native = native}));
+                        {.kind = "image", .own = "own", .in = kPlain, .native = native}));
   if (algorithms.own.none()) return lower_direct(b, unit);
-  Value& x = b.value(b.node(unit.node).inputs[0], Layout::kPlain);
-  Value& y = b.make_value(unit.node, Layout::kBlocked, true);
+  Value& x = b.value(b.node(unit.node).inputs[0], kPlain);
+  Value& y = b.make_value(unit.node, kBlocked, true);
   const ImageWindow window{.channels = x.shape.channels,
                            .height = x.shape.height,
                            .width = x.shape.width,

@@ -44,8 +44,8 @@ void lower_backward(Builder& b, const NormalizedLayer& norm, Value& x, Value& y,
 }  // namespace
 
 Result<void> lower_layer_norm(Builder& b, const Unit& unit) {
-  Value& x = b.value(b.node(unit.node).inputs[0], Layout::kBlocked);
-  Value& y = b.make_value(unit.node, Layout::kBlocked, true);
+  Value& x = b.value(b.node(unit.node).inputs[0], kBlocked);
+  Value& y = b.make_value(unit.node, kBlocked, true);
   const auto positions = static_cast<std::size_t>(b.batch() * x.shape.height * x.shape.width);
   Buffer *mean = b.floats_buffer(positions), *inverse = b.floats_buffer(positions);
   const NormalizedLayer norm{b.extent(x),

@@ -190,9 +190,9 @@ void lower_norm_backward(Builder& b, const std::shared_ptr<Norm>& norm, Value& x
 }  // namespace
 
 Result<void> lower_norm(Builder& b, const Unit& unit) {
-  Value& x = b.value(b.node(unit.node).inputs[0], Layout::kBlocked);
-  Value* addend = unit.addend ? &b.value(*unit.addend, Layout::kBlocked) : nullptr;
-  Value& y = b.make_value(unit.output, Layout::kBlocked, true);
+  Value& x = b.value(b.node(unit.node).inputs[0], kBlocked);
+  Value* addend = unit.addend ? &b.value(*unit.addend, kBlocked) : nullptr;
+  Value& y = b.make_value(unit.output, kBlocked, true);
   auto norm = std::make_shared<Norm>();
   norm->extent = b.extent(x);
   norm->group = b.syncs_norms() ? &b.group() : nullptr;

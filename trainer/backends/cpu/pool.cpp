@@ -44,8 +44,8 @@ void lower_avg(Builder& b, const Window& window, Value& x, Value& y) {
 Result<void> lower_pool(Builder& b, const Unit& unit) {
   const Layer& layer = b.node(unit.node).layer;
   const NodeId input = b.node(unit.node).inputs[0];
-  Value& x = b.value(unit.relu ? b.node(input).inputs[0] : input, Layout::kBlocked);
-  Value& y = b.make_value(unit.node, Layout::kBlocked, x.needs_gradient);
+  Value& x = b.value(unit.relu ? b.node(input).inputs[0] : input, kBlocked);
+  Value& y = b.make_value(unit.node, kBlocked, x.needs_gradient);
   const Window window = window_of(b, layer, x, y);
   layer.kind == LayerKind::kMaxPool ? lower_max(b, window, unit.relu ? 0 : kAnything, x, y)
                                     : lower_avg(b, window, x, y);
@@ -53,8 +53,8 @@ Result<void> lower_pool(Builder& b, const Unit& unit) {
 }
 
 Result<void> lower_global_pool(Builder& b, const Unit& unit) {
-  Value& x = b.value(b.node(unit.node).inputs[0], Layout::kBlocked);
-  Value& y = b.make_value(unit.node, Layout::kBlocked, x.needs_gradient);
+  Value& x = b.value(b.node(unit.node).inputs[0], kBlocked);
+  Value& y = b.make_value(unit.node, kBlocked, x.needs_gradient);
   const Extent e = b.extent(x);
   const Kernels& kernels = *machine().kernels;
   b.step({x.data, y.data}, [=, run = kernels.global_pool, x = x.data, y = y.data](

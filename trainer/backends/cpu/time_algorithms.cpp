@@ -57,7 +57,7 @@ std::string key_of(std::string_view kind, Pass pass, const Layer& layer, const V
   add("groups", layer.groups);
   add("dilation", layer.dilation);
   if (layer.bias) key += ", bias";
-  if (x.layout == Layout::kPlain) key += ", plain";
+  if (x.layout == kPlain) key += ", plain";
   if (!x.needs_gradient) key += ", first";
   return key;
 }
@@ -69,7 +69,7 @@ Result<std::vector<TunablePass>> tunable_passes_of(const Network& network, const
   Placement with_choices = placement;
   if (with_choices.choices == nullptr) with_choices.choices = &none;
   Builder builder(network, recipe, with_choices);
-  builder.make_value(0, Layout::kPlain, false);
+  builder.make_value(0, kPlain, false);
   for (const Unit& unit : plan_units(network)) DETOL_TRY(lower_unit(builder, unit));
   std::vector<TunablePass> all;
   std::set<std::string> keys;
@@ -177,7 +177,7 @@ Result<std::string> Builder::choose_algorithm(NodeId node, std::string_view kind
                                               std::vector<std::string> algorithms) {
   if (choices_ == nullptr) return algorithms.front();
   const Value& x = value(this->node(node).inputs[0]);
-  std::string key = key_of(kind, pass, this->node(node).layer, x, largest_batch_);
+  std::string key = key_of(kind, pass, this->node(node).layer, x, largest_batch());
   const std::string* chosen = choices_->find(key);
   const std::string algorithm = chosen != nullptr ? *chosen : algorithms.front();
   if (std::ranges::find(algorithms, algorithm) == algorithms.end()) {

@@ -61,8 +61,8 @@ Result<void> lower_winograd(Builder& b, const Unit& unit) {
           b, unit,
           {.kind = "conv", .own = "winograd", .native = native, .rule = {pays, pays, pays}}));
   if (algorithms.own.none()) return lower_direct(b, unit);
-  Value& x = b.value(b.node(unit.node).inputs[0], Layout::kBlocked);
-  Value& y = b.make_value(unit.node, Layout::kBlocked, true);
+  Value& x = b.value(b.node(unit.node).inputs[0], kBlocked);
+  Value& y = b.make_value(unit.node, kBlocked, true);
   const auto floats = static_cast<std::size_t>(winograd_scratch(inputs, outputs));
   WinogradConv m{.in = b.extent(x), .out = b.extent(y)};
   m.weight = b.parameters().claim(unit.node, "weight", floats_desc(extents, Tag::abcd),

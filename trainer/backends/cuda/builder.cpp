@@ -33,37 +33,24 @@ std::shared_ptr<DeviceMemory> memory_of(std::size_t bytes) {
 
 Builder::Builder(const Network& network, const Recipe& recipe, const Placement& placement,
                  RankSums& sums, std::size_t most_scratch)
-    : network_(network),
-      recipe_(recipe),
+    : Program(network, recipe, placement, parameters_, kLine),
       type_(precision_of(recipe) == PrecisionKind::kBf16 ? Type::kBfloat16 : Type::kFloat),
       sums_(sums),
-      micro_batches_(micro_batches_of(recipe.batch_size, placement)),
-      largest_batch_(largest_micro_batch(recipe.batch_size, placement)),
       most_scratch_(most_scratch),
       choices_(placement.choices),
-      arena_(kLine),
       parameters_(network, recipe, type_),
-      values_(network.nodes().size()),
-      now_(arena_.make_persistent(sizeof(StepRow))) {}
+      now_(arena().make_persistent(sizeof(StepRow))) {}
 
-Value& Builder::new_value(const Shape& shape, bool needs_gradient) {
-  Value& value = storage_.emplace_back();
-  value.shape = shape;
-  value.needs_gradient = needs_gradient;
+std::size_t Builder::bytes_of(const Value& value) const {
   // Kernels count packs of channels in 32 bits, enough for 128 GiB of floats.
   if (elements(value) / kLanes > std::numeric_limits<std::uint32_t>::max()) throw std::bad_alloc();
-  value.data = like(value);
-  return value;
-}
-
-Value& Builder::make_value(NodeId id, bool needs_gradient) {
-  return *(values_[id] = &new_value(node(id).shape, needs_gradient));
+  return static_cast<std::size_t>(elements(value)) * size_of(type_);
 }
 
 // A value with one position is already one vector per image.
 Value& Builder::flattened(Value& x) {
   if (x.positions() == 1) return x;
-  Value& y = new_value({.channels = x.shape.elements()}, x.needs_gradient);
+  Value& y = new_value({.channels = x.shape.elements()}, kOfNetwork, x.needs_gradient);
   const FlattenCall call{batch(), x.positions(), x.shape.channels};
   step({x.data, y.data}, [=, type = type_, x = x.data, y = y.data](const StepContext&) {
     flatten(type, call, x->data, y->data, device().stream);
@@ -79,58 +66,18 @@ Value& Builder::flattened(Value& x) {
   return y;
 }
 
-Buffer* Builder::like(const Value& value) {
-  return arena_.make(static_cast<std::size_t>(elements(value)) * size_of(type_));
-}
-
-void Builder::append(const std::vector<Buffer*>& uses, bool on_host, Run run) {
-  for (Buffer* buffer : uses) arena_.use(buffer, static_cast<int>(steps_.size()));
-  steps_.push_back({node_, on_host, std::move(run)});
-}
-
-std::vector<Buffer*> Builder::gradient_terms(Value& value, std::size_t most) {
-  std::vector<Buffer*>& terms = value.gradients;
-  while (terms.size() > most) {
-    Buffer *a = terms[terms.size() - 2], *b = terms.back();
-    Buffer* sum = arena_.make_over(a);
-    step({a, b, sum}, [=, type = type_, count = elements(value)](const StepContext&) {
-      add(type, a->data, b->data, sum->data, count, device().stream);
-    });
-    terms.pop_back();
-    terms.back() = sum;
-  }
-  return terms;
-}
-
-Buffer* Builder::add_gradient(Value& value) {
-  make_room(value);
-  value.gradients.push_back(like(value));
-  return value.gradients.back();
-}
-
-void Builder::pass_gradient(Value& value, Buffer* term) {
-  if (!value.needs_gradient) return;
-  make_room(value);
-  value.gradients.push_back(term);
-}
-
-// Adds up the terms of a gradient once there are more than two, so that few are live at a time
-// however many consumers a value has. Batch norm can read two terms itself.
-void Builder::make_room(Value& value) {
-  if (value.gradients.size() > 2) gradient_terms(value, 1);
-}
-
-Buffer* Builder::grown(Buffer*& buffer, std::size_t bytes) {
-  if (buffer == nullptr) buffer = arena_.make_persistent(0);
-  buffer->bytes = std::max(buffer->bytes, (bytes + kLine - 1) / kLine * kLine);
-  return buffer;
+program::Run Builder::add(const Value& value, const Buffer* a, const Buffer* b,
+                          const Buffer* sum) const {
+  return [=, type = type_, count = elements(value)](const StepContext&) {
+    cuda::add(type, a->data, b->data, sum->data, count, device().stream);
+  };
 }
 
 Result<const ConvPlan*> Builder::plan(const ConvShape& shape) {
   std::string algorithm;
   if (choices_ != nullptr) {
     ConvShape largest = shape;
-    largest.images = largest_batch_;
+    largest.images = largest_batch();
     AlgorithmCandidates candidates{fmt::format("cudnn {} {}", device().versions, to_text(largest)),
                                    algorithms_of(largest)};
     const std::string* chosen = choices_->find(candidates.key);
@@ -154,8 +101,7 @@ Result<const ConvPlan*> Builder::plan(const ConvShape& shape) {
 
 std::size_t Builder::declare_dropout(NodeId node) {
   dropouts_.push_back(node);
-  if (keys_ == nullptr) keys_ = arena_.make_persistent(0);
-  keys_->bytes = (dropouts_.size() * sizeof(std::uint64_t) + kLine - 1) / kLine * kLine;
+  grown(keys_, dropouts_.size() * sizeof(std::uint64_t));
   return dropouts_.size() - 1;
 }
 
@@ -163,20 +109,11 @@ const std::uint64_t* Builder::key(std::size_t index) const {
   return keys_->as<std::uint64_t>() + index;
 }
 
-void Builder::lower_backward() {
-  while (!backward_.empty()) {
-    const Lower lower = std::move(backward_.back());
-    backward_.pop_back();
-    begin(lower.node);
-    lower.write();
-  }
-}
-
 void Builder::place() {
-  parameters_.reserve(arena_, micro_batches_.size() > 1);
-  if (keys_ == nullptr) keys_ = arena_.make_persistent(sizeof(std::uint64_t));
-  memory_ = memory_of(arena_.plan());
-  arena_.bind(memory_->data());
+  parameters_.reserve(arena(), micro_batches().size() > 1);
+  if (keys_ == nullptr) keys_ = arena().make_persistent(sizeof(std::uint64_t));
+  memory_ = memory_of(arena().plan());
+  arena().bind(memory_->data());
   for (Buffer* buffer : {sums_scratch_, now_, keys_}) {
     if (buffer != nullptr) set_to_zero(buffer->data, buffer->bytes);
   }

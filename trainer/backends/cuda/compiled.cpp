@@ -1,14 +1,12 @@
 #include "trainer/backends/cuda/compiled.h"
 
 #include <array>
-#include <cmath>
 
 #include "core/table.h"
 #include "trainer/backends/cuda/clock.h"
 #include "trainer/backends/cuda/lower.h"
 #include "trainer/backends/dropout.h"
 #include "trainer/backends/loss.h"
-#include "trainer/backends/optimizer.h"
 
 namespace detol::inline trainer::cuda {
 namespace {
@@ -107,7 +105,7 @@ void Compiled::make_inputs() {
 void Compiled::make_loss(Value& logits) {
   loss_step_ = builder_.size();
   output_ = logits.data;
-  converts_ = builder_.type() != Type::kFloat && !logits.is_float;
+  converts_ = builder_.type() != Type::kFloat && logits.layout != kFloats;
   logits_ = converts_ ? builder_.floats(builder_.elements(logits)) : output_;
   builder_.arena().use(output_, static_cast<int>(loss_step_));
   if (!converts_) builder_.arena().use(logits_, Arena::kAlways);
@@ -151,7 +149,7 @@ void Compiled::append_steps(std::vector<Action>& actions, std::size_t first, std
 
 void Compiled::append_micro_batch(std::vector<Action>& actions, std::size_t index,
                                   const std::function<void()>& fill, const Report& report) {
-  const StepContext context{true, builder_.micro_batches()[index]};
+  const StepContext context{.settings = {}, .shard = builder_.micro_batches()[index]};
   if (fill) actions.push_back({false, fill});
   append_steps(actions, 0, loss_step_, context);
   LossCall call = loss_call(context.shard.count);
@@ -177,7 +175,7 @@ void Compiled::append_evaluation(std::vector<Action>& actions, std::int64_t coun
                                  std::int64_t batch, const std::function<void()>& fill,
                                  const Report& report) {
   if (fill) actions.push_back({false, fill});
-  append_steps(actions, 0, loss_step_, {false, {0, count}});
+  append_steps(actions, 0, loss_step_, {.training = false, .settings = {}, .shard = {0, count}});
   LossCall call = loss_call(count);
   call.batch = static_cast<double>(batch);
   call.smoothing = 0;
@@ -206,7 +204,7 @@ void Compiled::warm_up() {
 
 void Compiled::time_step(std::span<NodeSeconds> nodes) {
   Clock clock;
-  const StepContext context{true, builder_.micro_batches().front()};
+  const StepContext context{.settings = {}, .shard = builder_.micro_batches().front()};
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const double seconds = clock.time([&] { steps_[i].run(context); });
     NodeSeconds& node = nodes[steps_[i].node];
@@ -215,11 +213,7 @@ void Compiled::time_step(std::span<NodeSeconds> nodes) {
 }
 
 StepRow Compiled::row_of(const StepSettings& settings) const {
-  const auto steps = static_cast<double>(settings.step + 1);
-  return {.lr = static_cast<float>(settings.lr),
-          .unbiased1 = static_cast<float>(1 - std::pow(recipe().momentum, steps)),
-          .unbiased2 = static_cast<float>(1 - std::pow(recipe().beta2, steps)),
-          .kept = static_cast<float>(average_decay(recipe(), settings.step))};
+  return {program::update_numbers(recipe(), settings)};
 }
 
 void Compiled::keys_of(const StepSettings& settings, std::span<std::uint64_t> keys) const {

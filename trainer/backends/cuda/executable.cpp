@@ -12,6 +12,7 @@
 #include "trainer/backends/cuda/backend.h"
 #include "trainer/backends/cuda/compiled.h"
 #include "trainer/backends/cuda/resident.h"
+#include "trainer/backends/program/rank_step.h"
 #include "trainer/data/class_weights.h"
 
 namespace detol::inline trainer::cuda {
@@ -66,12 +67,9 @@ class CudaExecutable final : public Executable {
   }
 
   void update(const StepSettings& settings) override {
-    StepSettings of_gradients = settings;
-    if (sums_) {
-      if (!sum_on_host()) return;
-      of_gradients.step -= sums_->staleness();
-    }
-    set_numbers(of_gradients);
+    const std::optional<StepSettings> of_gradients = sum_on_host(settings);
+    if (!of_gradients) return;
+    set_numbers(*of_gradients);
     if (!update_) {
       std::vector<Action> actions;
       compiled_.append_update(actions);
@@ -80,19 +78,9 @@ class CudaExecutable final : public Executable {
     update_->run();
   }
 
-  void share_statistics() override {
-    if (group_.size() == 1) return;
-    for (const Parameters::Run& run : compiled_.builder().parameters().statistics()) {
-      std::vector<float> own(run.floats);
-      if (group_.rank() == 0) to_host(own.data(), run.data, run.floats * sizeof(float));
-      group_.sum(std::span(own));
-      to_device(run.data, own.data(), run.floats * sizeof(float));
-      wait();
-    }
-  }
-
+  void share_statistics() override { program::share_statistics(group_, parameters()); }
   void share_state() override {
-    if (sums_) sums_->share();
+    if (ranks_) ranks_->share();
   }
 
   BatchResult evaluate(std::int64_t count) override {
@@ -121,26 +109,15 @@ class CudaExecutable final : public Executable {
   }
 
   TrainingState state() const override {
-    const Parameters& parameters = compiled_.builder().parameters();
     wait();
-    TrainingState state = parameters.state();
-    const SumsState sums = sums_ ? sums_->state() : SumsState();
-    for (const auto& flat : sums.residuals) state.residuals.push_back(parameters.plain_of(flat));
-    for (const auto& flat : sums.pending) state.pending.push_back(parameters.plain_of(flat));
+    TrainingState state = compiled_.builder().parameters().state();
+    if (ranks_) save(*ranks_, compiled_.builder().parameters(), state);
     return state;
   }
 
   void set_state(const TrainingState& state) override {
-    Parameters& parameters = compiled_.builder().parameters();
-    parameters.set_state(state);
-    if (!sums_) return;
-    const auto flat = [&](const std::vector<Weights>& all) {
-      std::vector<std::vector<float>> flats;
-      for (const Weights& one : all)
-        parameters.flatten(one, flats.emplace_back(parameters.trainable()));
-      return flats;
-    };
-    sums_->set_state({flat(state.residuals), flat(state.pending)});
+    parameters().set_state(state);
+    if (ranks_) restore(*ranks_, parameters(), state);
   }
 
   std::size_t bytes() const override { return compiled_.bytes() + staged_.bytes(); }
@@ -214,23 +191,26 @@ class CudaExecutable final : public Executable {
     return evaluations_.emplace(count, Recording(actions)).first->second;
   }
 
+  Parameters& parameters() { return compiled_.builder().parameters(); }
+
   void make_sums() {
-    const std::size_t floats = compiled_.builder().parameters().trainable();
-    const std::array<GradientBucket, 1> all = {GradientBucket{0, floats}};
-    host_gradients_.resize(floats);
-    sums_.emplace(compiled_.recipe(), group_, all);
+    const std::array<GradientBucket, 1> all = {GradientBucket{0, parameters().trainable()}};
+    host_gradients_.resize(all[0].floats);
+    ranks_.emplace(compiled_.recipe(), group_, all);
   }
 
-  // Returns false if there is no sum to update with yet (staleness).
-  bool sum_on_host() {
+  // Sums the gradients on the host, if they are not summed on the device. Returns what
+  // RankStep::finish() does.
+  std::optional<StepSettings> sum_on_host(const StepSettings& settings) {
+    if (!ranks_) return settings;
     const std::size_t bytes = host_gradients_.size() * sizeof(float);
-    float* gradients = compiled_.builder().parameters().gradients();
+    float* gradients = parameters().gradients();
     to_host(host_gradients_.data(), gradients, bytes);
-    sums_->start_next(host_gradients_);
-    if (!sums_->finish(host_gradients_)) return false;
+    const auto of_gradients = ranks_->finish(host_gradients_, settings);
+    if (!of_gradients) return std::nullopt;
     to_device(gradients, host_gradients_.data(), bytes);
     wait();
-    return true;
+    return of_gradients;
   }
 
   Compiled compiled_;
@@ -243,7 +223,7 @@ class CudaExecutable final : public Executable {
   std::map<std::size_t, Recording> recordings_;
   std::map<std::int64_t, Recording> evaluations_;
   std::optional<Recording> update_;
-  std::optional<GradientSums> sums_;
+  std::optional<program::RankStep> ranks_;  // of a group whose gradients are summed on the host
   std::vector<float> host_gradients_;
   std::optional<Resident> resident_;
 };

@@ -15,6 +15,7 @@
 
 #include "encodings/study/optimizers.h"
 #include "trainer/backends/backend.h"
+#include "trainer/backends/program/update_numbers.h"
 
 namespace detol::inline trainer::cuda {
 
@@ -31,12 +32,9 @@ constexpr std::size_t size_of(Type type) {
 }
 
 // StepRow holds the numbers that change from step to step; the kernels of a graph read them here.
-struct StepRow {
-  float lr = 0;
-  float unbiased1 = 1, unbiased2 = 1;  // adamw: 1 - beta^t
-  float kept = 0;                      // share of itself that the average keeps
-  std::int64_t first_image = 0;        // index of the batch's first image in BatchCall::order
-  std::int64_t result = 0;             // index of the step's result in LossCall::results
+struct StepRow : program::UpdateNumbers {
+  std::int64_t first_image = 0;  // index of the batch's first image in BatchCall::order
+  std::int64_t result = 0;       // index of the step's result in LossCall::results
 };
 
 // --- element by element: count is a multiple of kLanes -------------------------------------------
@@ -253,7 +251,7 @@ struct UpdateCall {
   float *weights = nullptr, *first = nullptr, *second = nullptr;
   const float* gradients = nullptr;
   void* narrow = nullptr;  // bfloat16 copy of the decaying weights, or null
-  const StepRow* now = nullptr;
+  const program::UpdateNumbers* now = nullptr;
 };
 void update(const UpdateCall& call, Stream stream);
 
@@ -282,11 +280,11 @@ struct LarsCall {
   const LarsTensor* tensors = nullptr;
   int count = 0;
   const double *weight_sums = nullptr, *gradient_sums = nullptr;  // per chunk: the sum of squares
-  const StepRow* now = nullptr;
+  const program::UpdateNumbers* now = nullptr;
 };
 void update_lars(const LarsCall& call, Stream stream);
-void move_average(const float* weights, float* average, std::int64_t count, const StepRow* now,
-                  Stream stream);
+void move_average(const float* weights, float* average, std::int64_t count,
+                  const program::UpdateNumbers* now, Stream stream);
 void swap(float* a, float* b, std::int64_t count, Stream stream);
 // Zeroes the gradients of weights between groups, where a grouped convolution is computed as one
 // over all channels.

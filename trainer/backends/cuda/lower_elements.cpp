@@ -15,7 +15,7 @@ Slope slope_of(Activation activation) {
 
 WindowCall window_of(const Builder& b, const Layer& layer, const Value& x, const Value& y) {
   return {.images = b.batch(),
-          .channels = x.channels(),
+          .channels = channels_of(x),
           .height = x.shape.height,
           .width = x.shape.width,
           .out_height = y.shape.height,
@@ -28,7 +28,7 @@ WindowCall window_of(const Builder& b, const Layer& layer, const Value& x, const
 }
 
 PlaneCall planes_of(const Builder& b, const Value& x) {
-  return {.images = b.batch(), .positions = x.positions(), .channels = x.channels()};
+  return {.images = b.batch(), .positions = x.positions(), .channels = channels_of(x)};
 }
 
 void lower_max(Builder& b, const WindowCall& window, bool relu, Value& x, Value& y) {
@@ -202,8 +202,8 @@ Result<void> lower_dropout(Builder& b, const Unit& unit) {
   const DropoutDraw draw = draw_of({}, b.node(unit.node).layer.rate);
   const DropoutCall all{.images = b.batch(),
                         .positions = x.positions(),
-                        .channels = x.channels(),
-                        .groups = x.channels() / kDropoutGroup,
+                        .channels = channels_of(x),
+                        .groups = channels_of(x) / kDropoutGroup,
                         .threshold = draw.threshold,
                         .kept = draw.kept};
   static_assert(kDropoutGroup == kLanes);
@@ -241,7 +241,7 @@ Result<void> lower_concat(Builder& b, const Unit& unit) {
     inputs.push_back({&value,
                       {.rows = b.rows(value),
                        .channels = value.shape.channels,
-                       .from_width = value.channels(),
+                       .from_width = channels_of(value),
                        .to_first = first,
                        .to_width = width}});
     first += value.shape.channels;

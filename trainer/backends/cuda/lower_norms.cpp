@@ -38,8 +38,8 @@ struct Norm {
             .inverse = inverse->as<float>(),
             .mean_g = mean_g->as<float>(),
             .slope = slope->as<float>(),
-            .gamma_gradient = static_cast<float*>(gamma->gradient),
-            .beta_gradient = static_cast<float*>(beta->gradient),
+            .gamma_gradient = gamma->gradient.as<float>(),
+            .beta_gradient = beta->gradient.as<float>(),
             .shared = shared != nullptr ? shared->as<double>() : nullptr,
             .scratch = scratch->data};
   }
@@ -109,7 +109,7 @@ Result<void> lower_norm(Builder& b, const Unit& unit) {
   auto norm = std::make_shared<Norm>();
   norm->type = b.type();
   norm->rows = b.rows(x);
-  norm->channels = x.channels();
+  norm->channels = channels_of(x);
   norm->positions = x.positions();
   norm->relu = unit.relu;
   norm->x = x.data;
@@ -137,9 +137,9 @@ Result<void> lower_layer_norm(Builder& b, const Unit& unit) {
   const Parameter* gamma = b.parameters().claim(unit.node, "gamma");
   const Parameter* beta = b.parameters().claim(unit.node, "beta");
   Buffer *mean = b.floats(b.rows(x)), *inverse = b.floats(b.rows(x));
-  Buffer* scratch = b.sums_scratch(sums_scratch_bytes(x.channels()));
+  Buffer* scratch = b.sums_scratch(sums_scratch_bytes(channels_of(x)));
   const auto call = [=, type = b.type(), rows = b.rows(x), channels = x.shape.channels,
-                     width = x.channels(), x = x.data, y = y.data] {
+                     width = channels_of(x), x = x.data, y = y.data] {
     return LayerNormCall{.type = type,
                          .rows = rows,
                          .channels = channels,
@@ -150,8 +150,8 @@ Result<void> lower_layer_norm(Builder& b, const Unit& unit) {
                          .beta = beta->master,
                          .mean = mean->as<float>(),
                          .inverse = inverse->as<float>(),
-                         .gamma_gradient = static_cast<float*>(gamma->gradient),
-                         .beta_gradient = static_cast<float*>(beta->gradient),
+                         .gamma_gradient = gamma->gradient.as<float>(),
+                         .beta_gradient = beta->gradient.as<float>(),
                          .scratch = scratch->data};
   };
   b.step({x.data, y.data}, [call](const StepContext&) { layer_norm(call(), device().stream); });

@@ -27,10 +27,10 @@ ConvShape shape_of(const Builder& b, const Layer& layer, const Value& x, const V
           .type = b.type(),
           .tf32 = b.tf32(),
           .images = b.batch(),
-          .inputs = x.channels(),
+          .inputs = channels_of(x),
           .height = x.shape.height,
           .width = x.shape.width,
-          .outputs = y.channels(),
+          .outputs = channels_of(y),
           .out_height = y.shape.height,
           .out_width = y.shape.width,
           .kernel_height = height_of(layer),
@@ -47,8 +47,8 @@ WeightLayout weight_layout_of(const Layer& layer, const Value& x, const Value& y
   return {.outputs = layer.channels,
           .taps = height_of(layer) * layer.kernel,
           .inputs = x.shape.channels / layer.groups,
-          .padded_outputs = y.channels(),
-          .padded_inputs = x.channels() / groups.count,
+          .padded_outputs = channels_of(y),
+          .padded_inputs = channels_of(x) / groups.count,
           .group_outputs = groups.group_outputs};
 }
 
@@ -72,19 +72,21 @@ Result<Plans> plans_of(Builder& b, ConvShape shape, bool needs_data) {
 
 void write_bias(Builder& b, const Parameter* bias, const Value& y) {
   if (bias == nullptr) return;
-  const Type type = y.is_float ? Type::kFloat : b.type();
-  b.step({y.data}, [=, rows = b.rows(y), channels = y.channels(), y = y.data](const StepContext&) {
-    add_bias(type, bias->master, y->data, rows, channels, device().stream);
-  });
+  const Type type = y.layout == kFloats ? Type::kFloat : b.type();
+  b.step({y.data},
+         [=, rows = b.rows(y), channels = channels_of(y), y = y.data](const StepContext&) {
+           add_bias(type, bias->master, y->data, rows, channels, device().stream);
+         });
 }
 
 void write_bias_gradient(Builder& b, const Parameter* bias, const Value& y, Buffer* g) {
   if (bias == nullptr) return;
-  Buffer* scratch = b.sums_scratch(sums_scratch_bytes(y.channels()));
-  b.step({g}, [=, type = b.type(), rows = b.rows(y), channels = y.channels()](const StepContext&) {
-    bias_gradient(type, g->data, static_cast<float*>(bias->gradient), rows, channels, scratch->data,
-                  device().stream);
-  });
+  Buffer* scratch = b.sums_scratch(sums_scratch_bytes(channels_of(y)));
+  b.step({g},
+         [=, type = b.type(), rows = b.rows(y), channels = channels_of(y)](const StepContext&) {
+           bias_gradient(type, g->data, bias->gradient.as<float>(), rows, channels, scratch->data,
+                         device().stream);
+         });
 }
 
 Result<void> lower_conv(Builder& b, const Unit& unit) {
@@ -98,19 +100,19 @@ Result<void> lower_conv(Builder& b, const Unit& unit) {
   const Parameter* bias = b.parameters().claim(unit.node, "bias");
   Buffer* scratch = b.scratch(0);
   b.step({x.data, y.data}, [=, x = x.data, y = y.data](const StepContext&) {
-    plans.forward->run(x->data, weight->weight, y->data, scratch->data);
+    plans.forward->run(x->data, weight->weight.data, y->data, scratch->data);
   });
   write_bias(b, bias, y);
   b.on_backward([=, &b, &x, &y] {
     Buffer* g = b.gradient(y);
     b.step({x.data, g}, [=, x = x.data](const StepContext&) {
-      plans.weights->run(x->data, weight->gradient, g->data, scratch->data);
+      plans.weights->run(x->data, weight->gradient.data, g->data, scratch->data);
     });
     write_bias_gradient(b, bias, y, g);
     if (!x.needs_gradient) return;
     Buffer* dx = b.add_gradient(x);
     b.step({g, dx}, [=](const StepContext&) {
-      plans.data->run(dx->data, weight->weight, g->data, scratch->data);
+      plans.data->run(dx->data, weight->weight.data, g->data, scratch->data);
     });
   });
   return {};
@@ -121,9 +123,9 @@ Result<void> lower_dense(Builder& b, const Unit& unit) {
   const Layer& layer = b.node(unit.node).layer;
   Value& x = b.flattened(b.value(b.node(unit.node).inputs[0]));
   Value& y = b.make_value(unit.node, true);
-  const std::int64_t inputs = padded(x.shape.elements()), outputs = y.channels();
+  const std::int64_t inputs = padded(x.shape.elements()), outputs = channels_of(y);
   if (b.is_output(unit.node)) {
-    y.is_float = true;
+    y.layout = kFloats;
     y.data = b.floats(b.elements(y));
   }
   const Parameter* weight = b.parameters().claim(unit.node, "weight",
@@ -143,7 +145,7 @@ Result<void> lower_dense(Builder& b, const Unit& unit) {
                                 .columns = outputs,
                                 .inner = inputs,
                                 .b_transposed = true,
-                                .result = y.is_float ? Type::kFloat : b.type()});
+                                .result = y.layout == kFloats ? Type::kFloat : b.type()});
   const auto data =
       product({.rows = b.batch(), .columns = inputs, .inner = outputs, .result = b.type()});
   const auto weights = product({.rows = outputs,
@@ -153,19 +155,19 @@ Result<void> lower_dense(Builder& b, const Unit& unit) {
                                 .result = b.type()});
   Buffer* scratch = b.scratch(0);
   b.step({x.data, y.data}, [=, x = x.data, y = y.data](const StepContext&) {
-    forward->run(x->data, weight->weight, y->data, scratch->data, device().stream);
+    forward->run(x->data, weight->weight.data, y->data, scratch->data, device().stream);
   });
   write_bias(b, bias, y);
   b.on_backward([=, &b, &x, &y] {
     Buffer* g = b.gradient(y);
     b.step({x.data, g}, [=, x = x.data](const StepContext&) {
-      weights->run(g->data, x->data, weight->gradient, scratch->data, device().stream);
+      weights->run(g->data, x->data, weight->gradient.data, scratch->data, device().stream);
     });
     write_bias_gradient(b, bias, y, g);
     if (!x.needs_gradient) return;
     Buffer* dx = b.add_gradient(x);
     b.step({g, dx}, [=](const StepContext&) {
-      data->run(g->data, weight->weight, dx->data, scratch->data, device().stream);
+      data->run(g->data, weight->weight.data, dx->data, scratch->data, device().stream);
     });
   });
   return {};

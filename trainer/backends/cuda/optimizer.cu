@@ -11,28 +11,29 @@ struct Element {
 };
 
 template <OptimizerKind kind, bool nesterov>
-__device__ void step(const UpdateCall& call, const StepRow& now, float decay, Element& e) {
-  const float m = call.momentum;
+__device__ void step(const UpdateCall& call, const program::UpdateNumbers& now, float decay,
+                     Element& e) {
+  const float m = call.momentum, lr = static_cast<float>(now.lr);
   if constexpr (kind == OptimizerKind::kSgd) {
     const float g = e.gradient + decay * e.weight;
     e.first = m * e.first + g;
-    e.weight -= now.lr * (nesterov ? g + m * e.first : e.first);
+    e.weight -= lr * (nesterov ? g + m * e.first : e.first);
   } else if constexpr (kind == OptimizerKind::kAdamw || kind == OptimizerKind::kAdam) {
     float g = e.gradient;
     if constexpr (kind == OptimizerKind::kAdamw)
-      e.weight -= now.lr * decay * e.weight;
+      e.weight -= lr * decay * e.weight;
     else
       g += decay * e.weight;
     e.first = m * e.first + (1 - m) * g;
     e.second = call.beta2 * e.second + (1 - call.beta2) * g * g;
     const float deviation = sqrtf(e.second / now.unbiased2) + call.epsilon;
-    e.weight -= now.lr * (e.first / now.unbiased1) / deviation;
+    e.weight -= lr * (e.first / now.unbiased1) / deviation;
   } else {
     static_assert(kind == OptimizerKind::kRmsprop);
     const float g = e.gradient + decay * e.weight;
     e.first = call.beta2 * e.first + (1 - call.beta2) * g * g;
     e.second = m * e.second + g / (sqrtf(e.first) + call.epsilon);
-    e.weight -= now.lr * e.second;
+    e.weight -= lr * e.second;
   }
 }
 
@@ -42,7 +43,7 @@ struct Update {
   __device__ void operator()(std::int64_t pack) const {
     const std::int64_t at = pack * kLanes;
     const bool decays = at < call.decaying;
-    const StepRow now = *call.now;
+    const program::UpdateNumbers now = *call.now;
     Lanes weights = load(call.weights + at), first = load(call.first + at);
     const Lanes gradients = load(call.gradients + at);
     constexpr bool kHasSecond = moments_of(kind) > 1;
@@ -102,12 +103,13 @@ __device__ double norm_of(const double* sums, const LarsTensor& tensor) {
 }
 
 __device__ float lars_rate(const LarsCall& call, const LarsTensor& tensor) {
-  if (!tensor.decays) return call.now->lr;
+  const auto lr = static_cast<float>(call.now->lr);
+  if (!tensor.decays) return lr;
   const double weights = norm_of(call.weight_sums, tensor);
   const double gradients = norm_of(call.gradient_sums, tensor);
-  if (weights == 0 || gradients == 0) return call.now->lr;
-  const double lr = static_cast<double>(call.now->lr);
-  return static_cast<float>(lr * call.trust * weights / (gradients + call.decay * weights));
+  if (weights == 0 || gradients == 0) return lr;
+  return static_cast<float>(static_cast<double>(lr) * call.trust * weights /
+                            (gradients + call.decay * weights));
 }
 
 // blockIdx.x is the tensor; the blocks along y share its elements.
@@ -130,7 +132,7 @@ __global__ void __launch_bounds__(kThreads) lars_kernel(LarsCall call) {
 struct MoveAverage {
   const float* weights;
   float* average;
-  const StepRow* now;
+  const program::UpdateNumbers* now;
   __device__ void operator()(std::int64_t i) const {
     average[i] = now->kept * average[i] + (1 - now->kept) * weights[i];
   }
@@ -175,8 +177,8 @@ void update_lars(const LarsCall& call, Stream stream) {
          call);
 }
 
-void move_average(const float* weights, float* average, std::int64_t count, const StepRow* now,
-                  Stream stream) {
+void move_average(const float* weights, float* average, std::int64_t count,
+                  const program::UpdateNumbers* now, Stream stream) {
   for_all(count, MoveAverage{weights, average, now}, stream);
 }
 

@@ -1,21 +1,20 @@
 #pragma once
 
-// Parameters: a candidate's weights, gradients and moments in flat buffers of floats, so that the
-// optimiser is one pass. Weights of convolutions and dense layers have the layout of conv_shape.h,
-// padded with zeros, which stay zeros under every optimiser; where layers compute in bfloat16,
-// these weights have a narrow (bfloat16) copy, and narrow gradients. Private to this folder.
+// Parameters: the flat buffers of a candidate in the memory of the device. Weights of convolutions
+// and dense layers have the layout of conv_shape.h; where layers compute in bfloat16, these weights
+// have a narrow (bfloat16) copy, and narrow gradients. Updates append to the stream. Private to
+// this folder.
 
-#include <deque>
-#include <functional>
 #include <string_view>
 #include <vector>
 
-#include "encodings/study/recipe.h"
-#include "trainer/backends/arena.h"
-#include "trainer/backends/backend.h"
 #include "trainer/backends/cuda/kernels.h"
+#include "trainer/backends/program/flat_parameters.h"
 
 namespace detol::inline trainer::cuda {
+
+using program::Parameter;
+using program::UpdateNumbers;
 
 // WeightLayout maps element (output, input, tap) of a tensor to its index in the flat buffer's
 // layout; a vector has one output and one tap.
@@ -33,74 +32,44 @@ struct WeightLayout {
   }
 };
 
-struct Parameter {
-  NetworkParameter origin;
-  WeightLayout layout;
-  std::size_t floats = 0, offset = 0;  // in the flat buffers
-  // Set by bind(): the layer's weight and gradient, narrow where it computes in bfloat16; the
-  // weight in floats.
-  void *weight = nullptr, *gradient = nullptr;
-  float* master = nullptr;
-};
-
-class Parameters {
+class Parameters final : public program::FlatParameters {
  public:
-  Parameters(const Network& network, const Recipe& recipe, Type type);
+  Parameters(const Network& network, const Recipe& recipe, Type type)
+      : FlatParameters(network, recipe), type_(type) {}
 
-  // Return the tensor `name` of a node, and set its layout; null if the node has none. The
-  // address is stable.
+  // Return the tensor `name` of a node, and set its layout; null if the node has none.
   Parameter* claim(NodeId node, std::string_view name, const WeightLayout& layout);
   Parameter* claim(NodeId node, std::string_view name);  // one value per channel
 
-  // Makes the flat buffers. REQUIRES: every tensor was claimed.
-  void reserve(Arena& arena, bool accumulates);
-  // Zeroes everything. REQUIRES: the arena is bound.
-  void bind();
-
-  // Appends to the stream: converts the gradients of a micro-batch to floats, and adds them to
-  // those of earlier micro-batches.
-  void finish_micro_batch(bool is_first) const;
-  // Returns the gradients of the batch, added up over its micro-batches.
-  float* gradients() const;
-  std::size_t trainable() const { return trainable_; }  // floats
-  // Appends the optimiser's step.
-  void update(const StepRow* now) const;
-  // Appends a swap of the weights and their average; nothing without ema.
-  void swap_average() const;
-
-  // Run is a contiguous range of floats: the running statistics, or their averages.
-  struct Run {
-    float* data = nullptr;
-    std::size_t floats = 0;
-  };
-  std::vector<Run> statistics() const;
-
-  // These wait for the device.
-  TrainingState state() const;
-  void set_state(const TrainingState& state);
-  // Convert trainable tensors between the layout of gradients() and the plain one.
-  Weights plain_of(std::span<const float> flat) const;
-  void flatten(const Weights& tensors, std::span<float> flat) const;
-
  private:
-  std::size_t bytes() const { return floats_ * sizeof(float); }
-  void assign_offsets();
-  void make_chunks();
-  void clip() const;
-  void update_by_lars(const StepRow* now) const;
-  std::vector<float> read(const Buffer* flat) const;
-  void write(const Buffer* flat, std::span<const float> values) const;
-  void refresh_narrow() const;
+  void reserve_more(Arena& arena) override;
+  void bind_more(std::deque<Parameter>& parameters) override;
+  void set_to_zero(const Buffer& buffer, std::size_t bytes) const override;
+  std::span<const float> read(const Buffer& flat, std::size_t first, std::size_t floats,
+                              std::vector<float>& copy) const override;
+  void write(const Buffer& flat, std::size_t first, std::size_t floats,
+             const std::function<void(std::span<float>)>& fill) const override;
+  void finish_gradients() const override;
+  void add(float* sum, const float* values, std::size_t floats) const override;
+  void clip() const override;
+  void apply_rule(const UpdateNumbers* now) const override;
+  void move_average(const UpdateNumbers* now) const override;
+  void swap(float* a, float* b, std::size_t floats) const override;
+  void weights_changed() const override;
 
-  const Recipe recipe_;
+  void make_chunks();
+  void update_by_lars(const UpdateNumbers* now) const;
+  void* narrow() const { return narrow_ != nullptr ? narrow_->data : nullptr; }
+
+  // Grouped is a weight whose gradient must stay zero between groups.
+  struct Grouped {
+    const Parameter* parameter;
+    WeightLayout layout;
+  };
+
   const Type type_;
-  std::deque<Parameter> parameters_;  // in the order of Network::parameters()
-  std::size_t decaying_ = 0;          // floats of the tensors that decay, which come first
-  std::size_t trainable_ = 0;         // floats of these and the other trainable tensors
-  std::size_t floats_ = 0;            // all floats; running statistics come last
-  Buffer *weights_ = nullptr, *gradients_ = nullptr, *sum_ = nullptr, *average_ = nullptr;
+  std::vector<Grouped> grouped_;
   Buffer *narrow_ = nullptr, *narrow_gradients_ = nullptr;  // of the tensors that decay
-  std::vector<Buffer*> moments_;
   // Clipping and lars compute norms of the trainable tensors from the sums over these chunks.
   std::vector<Chunk> chunks_;
   std::vector<LarsTensor> tensors_;

@@ -9,9 +9,9 @@
 #include "trainer/backends/loss.h"
 #include "trainer/backends/optimizer.h"
 #include "trainer/backends/precision.h"
+#include "trainer/backends/program/rank_step.h"
 #include "trainer/backends/reference/layers.h"
 #include "trainer/backends/reference/update.h"
-#include "trainer/collectives/gradient_sums.h"
 
 namespace detol::inline trainer {
 namespace {
@@ -80,14 +80,13 @@ class ReferenceExecutable final : public Reference<Real> {
   }
 
   void update(const StepSettings& settings) override {
-    if (sums_ && !sum_gradients()) return set_to_zero(gradients_);
-    StepSettings of_gradients = settings;
-    if (sums_) of_gradients.step -= sums_->staleness();
+    const std::optional<StepSettings> of_gradients = sum_gradients(settings);
+    if (!of_gradients) return set_to_zero(gradients_);
     clip();
     for (std::size_t i = 0; i < specs_.size(); ++i) {
-      if (specs_[i].spec.trainable) update_tensor(i, of_gradients);
+      if (specs_[i].spec.trainable) update_tensor(i, *of_gradients);
     }
-    if (recipe_.ema > 0) move_average(of_gradients.step);
+    if (recipe_.ema > 0) move_average(of_gradients->step);
     set_to_zero(gradients_);
   }
 
@@ -103,7 +102,7 @@ class ReferenceExecutable final : public Reference<Real> {
   }
 
   void share_state() override {
-    if (sums_) sums_->share();
+    if (ranks_) ranks_->share();
   }
 
   BatchResult evaluate(std::int64_t count) override {
@@ -133,15 +132,13 @@ class ReferenceExecutable final : public Reference<Real> {
     for (std::size_t i = 0; i < average_.size(); ++i) {
       state.average.push_back(exported(i, average_[i]));
     }
-    if (!sums_) return state;
-    const SumsState sums = sums_->state();
-    state.residuals = tensors_of(sums.residuals);
-    state.pending = tensors_of(sums.pending);
+    if (ranks_)
+      ranks_->save(state, [this](std::span<const float> flat) { return tensors_of(flat); });
     return state;
   }
 
   void set_state(const TrainingState& state) override {
-    if (sums_) sums_->set_state({flats_of(state.residuals), flats_of(state.pending)});
+    if (ranks_) ranks_->restore(state, flat_of);
     for (std::size_t i = 0; i < specs_.size(); ++i) {
       parameters_[i].assign(state.weights[i].data.begin(), state.weights[i].data.end());
     }
@@ -235,40 +232,35 @@ class ReferenceExecutable final : public Reference<Real> {
     }
   }
 
-  // Sums the gradients over the ranks, in single precision; each tensor is a bucket. Returns false
-  // if there is no sum yet (staleness).
-  bool sum_gradients() {
+  // Sums the gradients over the ranks, in single precision; each tensor is a bucket. Returns what
+  // RankStep::finish() does.
+  std::optional<StepSettings> sum_gradients(const StepSettings& settings) {
+    if (!ranks_) return settings;
     for_trainable(std::span(flat_), [&](std::size_t i, std::span<float> flat) {
       std::ranges::transform(gradients_[i], flat.begin(),
                              [](Real value) { return static_cast<float>(value); });
-      sums_->start_next(flat_);
     });
-    if (!sums_->finish(flat_)) return false;
+    const auto of_gradients = ranks_->finish(flat_, settings);
+    if (!of_gradients) return std::nullopt;
     for_trainable(std::span(flat_), [&](std::size_t i, std::span<float> flat) {
       std::ranges::copy(flat, gradients_[i].begin());
     });
-    return true;
+    return of_gradients;
   }
 
-  std::vector<Weights> tensors_of(const std::vector<std::vector<float>>& flats) const {
-    std::vector<Weights> all;
-    for (const std::vector<float>& one : flats) {
-      Weights& tensors = all.emplace_back();
-      for_trainable(std::span(one), [&](std::size_t i, std::span<const float> flat) {
-        tensors.push_back(
-            {specs_[i].name, specs_[i].spec.shape, std::vector(flat.begin(), flat.end())});
-      });
-    }
-    return all;
+  Weights tensors_of(std::span<const float> flat) const {
+    Weights tensors;
+    for_trainable(flat, [&](std::size_t i, std::span<const float> one) {
+      tensors.push_back(
+          {specs_[i].name, specs_[i].spec.shape, std::vector(one.begin(), one.end())});
+    });
+    return tensors;
   }
 
-  static std::vector<std::vector<float>> flats_of(const std::vector<Weights>& all) {
-    std::vector<std::vector<float>> flats;
-    for (const Weights& tensors : all) {
-      std::vector<float>& flat = flats.emplace_back();
-      for (const Tensor& one : tensors) flat.insert(flat.end(), one.data.begin(), one.data.end());
-    }
-    return flats;
+  static std::vector<float> flat_of(const Weights& tensors) {
+    std::vector<float> flat;
+    for (const Tensor& one : tensors) flat.insert(flat.end(), one.data.begin(), one.data.end());
+    return flat;
   }
 
   void make_sums() {
@@ -279,7 +271,7 @@ class ReferenceExecutable final : public Reference<Real> {
       buckets.push_back({flat_.size(), floats});
       flat_.resize(flat_.size() + floats);
     }
-    sums_.emplace(recipe_, group_, buckets);
+    ranks_.emplace(recipe_, group_, buckets);
   }
 
   void clip() {
@@ -344,9 +336,9 @@ class ReferenceExecutable final : public Reference<Real> {
   Tensors<Real> activations_, activation_gradients_;  // per node
   Tensors<Real> parameters_, gradients_;              // per parameter
   std::vector<Tensors<Real>> moments_;
-  Tensors<Real> average_;    // of parameters_; empty without ema
-  std::vector<float> flat_;  // the trainable gradients, in a group
-  std::optional<GradientSums> sums_;
+  Tensors<Real> average_;                   // of parameters_; empty without ema
+  std::vector<float> flat_;                 // the trainable gradients, in a group
+  std::optional<program::RankStep> ranks_;  // of a group
   std::vector<float> logits_;
 };
 

@@ -1,0 +1,88 @@
+#include "trainer/backends/program/program.h"
+
+#include <algorithm>
+
+namespace detol::inline trainer::program {
+
+Program::Program(const Network& network, const Recipe& recipe, const Placement& placement,
+                 FlatParameters& parameters, std::size_t line)
+    : network_(network),
+      recipe_(recipe),
+      group_(*placement.group),
+      micro_batches_(micro_batches_of(recipe.batch_size, placement)),
+      largest_batch_(largest_micro_batch(recipe.batch_size, placement)),
+      line_(line),
+      parameters_(parameters),
+      arena_(line),
+      values_(network.nodes().size()) {}
+
+Value& Program::new_value(const Shape& shape, Layout layout, bool needs_gradient) {
+  Value& value = storage_.emplace_back();
+  value.shape = shape;
+  value.layout = layout;
+  value.needs_gradient = needs_gradient;
+  value.data = arena_.make(bytes_of(value));
+  return value;
+}
+
+Value& Program::make_value(NodeId id, Layout layout, bool needs_gradient) {
+  return *(values_[id] = &new_value(node(id).shape, layout, needs_gradient));
+}
+
+void Program::append(const std::vector<Buffer*>& uses, bool on_host, Run run) {
+  for (Buffer* buffer : uses) arena_.use(buffer, static_cast<int>(steps_.size()));
+  steps_.push_back({node_, pass_, on_host, std::move(run)});
+}
+
+void Program::begin(NodeId node) {
+  node_ = node;
+  pass_ = Pass::kAll;
+}
+
+std::vector<Buffer*> Program::gradient_terms(Value& value, std::size_t most) {
+  std::vector<Buffer*>& terms = value.gradients;
+  while (terms.size() > most) {
+    Buffer *a = terms[terms.size() - 2], *b = terms.back();
+    Buffer* sum = arena_.make_over(a);
+    step({a, b, sum}, add(value, a, b, sum));
+    terms.pop_back();
+    terms.back() = sum;
+  }
+  return terms;
+}
+
+Buffer* Program::add_gradient(Value& value) {
+  make_room(value);
+  value.gradients.push_back(arena_.make(bytes_of(value)));
+  return value.gradients.back();
+}
+
+void Program::pass_gradient(Value& value, Buffer* term) {
+  if (!value.needs_gradient) return;
+  make_room(value);
+  value.gradients.push_back(term);
+}
+
+// Adds up more than two terms of a gradient, so that few are live at a time, however many readers
+// the value has. Two are left for steps that can read two.
+void Program::make_room(Value& value) {
+  if (value.gradients.size() > 2) gradient_terms(value, 1);
+}
+
+Buffer* Program::grown(Buffer*& buffer, std::size_t bytes) {
+  if (buffer == nullptr) buffer = arena_.make_persistent(0);
+  buffer->bytes = std::max(buffer->bytes, (bytes + line_ - 1) / line_ * line_);
+  return buffer;
+}
+
+void Program::lower_backward() {
+  while (!backward_.empty()) {
+    const Lower lower = std::move(backward_.back());
+    backward_.pop_back();
+    begin(lower.node);
+    lower.write();
+    for (Parameter* written : lower.gradients) written->ready = size();
+  }
+}
+
+}  // namespace detol::inline trainer::program

@@ -1,0 +1,155 @@
+#pragma once
+
+// Program: a network as a list of steps over buffers, forward and then backward.
+//
+// The forward steps are written unit by unit. Each lowering leaves a closure that writes its
+// backward steps; they are called in the opposite order, so that when a value's gradient is needed,
+// every consumer has added its term to it. Steps are numbered as they are written, which gives
+// every buffer its live range and the arena its plan.
+//
+// A backend derives its builder from it, and gives layouts and kernels. Not thread-safe.
+
+#include <deque>
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "trainer/backends/arena.h"
+#include "trainer/backends/backend.h"
+#include "trainer/backends/plan.h"
+#include "trainer/backends/program/flat_parameters.h"
+
+namespace detol::inline trainer::program {
+
+// Layout: how the elements of a value lie in memory. Only the backend knows what it means.
+enum class Layout : int {};
+
+// Value is the output of a node: a tensor and, while the backward steps are written, the terms of
+// its gradient in the same layout.
+struct Value {
+  Shape shape;
+  Layout layout{};
+  bool needs_gradient = true;
+  Buffer* data = nullptr;
+  std::vector<Buffer*> gradients;
+
+  std::int64_t positions() const { return shape.height * shape.width; }
+};
+
+// StepContext is what may differ between two runs of the same step.
+struct StepContext {
+  bool training = true;
+  StepSettings settings;
+  Shard shard;  // the images before and in this run; the buffers may hold more than shard.count
+};
+
+using Run = std::function<void(const StepContext&)>;
+
+// Pass is a part of a unit's steps whose algorithm can be chosen separately.
+enum class Pass { kAll, kForward, kData, kWeights };
+
+struct Step {
+  NodeId node = 0;
+  Pass pass = Pass::kAll;
+  bool on_host = false;  // of a device's steps: it runs on the host and waits for the device itself
+  Run run;
+};
+
+class Program {
+ public:
+  // Buffers start at multiples of `line` bytes. `parameters` is of the backend's builder.
+  Program(const Network& network, const Recipe& recipe, const Placement& placement,
+          FlatParameters& parameters, std::size_t line);
+  virtual ~Program() = default;
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  const Node& node(NodeId id) const { return network_.nodes()[id]; }
+  bool is_output(NodeId id) const { return id + 1 == network_.nodes().size(); }
+  std::span<const Shard> micro_batches() const { return micro_batches_; }
+  // Returns the images for which the buffers have room: those of the largest micro-batch.
+  std::int64_t batch() const { return micro_batches_.front().count; }
+  std::int64_t largest_batch() const { return largest_batch_; }  // of any rank's run
+  Group& group() const { return group_; }
+  const Recipe& recipe() const { return recipe_; }
+  bool syncs_norms() const { return recipe_.sync_batch_norm && group_.size() > 1; }
+  Arena& arena() { return arena_; }
+  const Arena& arena() const { return arena_; }
+
+  // Returns the value of a node in the layout it has.
+  Value& value(NodeId id) { return *values_[id]; }
+  const Value& value(NodeId id) const { return *values_[id]; }
+  // Declares the value that a unit computes.
+  Value& make_value(NodeId id, Layout layout, bool needs_gradient);
+  // Declares that a node's value is another's.
+  void set_value(NodeId id, Value& value) { values_[id] = &value; }
+
+  // Appends a step that touches these buffers.
+  void step(const std::vector<Buffer*>& uses, Run run) { append(uses, false, std::move(run)); }
+  void host_step(const std::vector<Buffer*>& uses, Run run) { append(uses, true, std::move(run)); }
+  // Registers the function that writes a unit's backward steps. REQUIRES: the unit claimed its
+  // tensors.
+  void on_backward(std::function<void()> lower) {
+    backward_.push_back({node_, std::move(lower), parameters_.newly_claimed()});
+  }
+
+  // Sets the node, or the pass over it, that the next steps belong to.
+  void begin(NodeId node);
+  void begin(Pass pass) { pass_ = pass; }
+
+  // Returns one buffer with the whole gradient of a value, or at most `most` terms of that sum.
+  Buffer* gradient(Value& value) { return gradient_terms(value, 1).front(); }
+  std::vector<Buffer*> gradient_terms(Value& value, std::size_t most);
+  // Returns a new term of a value's gradient, which a step must write before another term is added.
+  Buffer* add_gradient(Value& value);
+  // Adds a buffer as a term: already written, or written by a step before another term is added.
+  void pass_gradient(Value& value, Buffer* term);
+
+  // Returns the scratch buffer that libraries share, of at least `bytes`.
+  Buffer* scratch(std::size_t bytes) { return grown(scratch_, bytes); }
+
+  // Writes the backward steps of everything lowered so far.
+  void lower_backward();
+  std::span<const Step> steps() const { return steps_; }
+  // Returns the number of steps so far, which is the index of the next.
+  std::size_t size() const { return steps_.size(); }
+
+ protected:
+  Value& new_value(const Shape& shape, Layout layout, bool needs_gradient);
+  Value& new_value(const Value& like) { return storage_.emplace_back(like); }
+  // Returns the buffer, made if it is null, with at least `bytes`, in whole lines.
+  Buffer* grown(Buffer*& buffer, std::size_t bytes);
+
+ private:
+  virtual std::size_t bytes_of(const Value& value) const = 0;
+  // Returns the step sum = a + b, all as large as `value`; `sum` may be `a`.
+  virtual Run add(const Value& value, const Buffer* a, const Buffer* b,
+                  const Buffer* sum) const = 0;
+
+  void append(const std::vector<Buffer*>& uses, bool on_host, Run run);
+  void make_room(Value& value);
+
+  const Network network_;
+  const Recipe recipe_;
+  Group& group_;
+  const std::vector<Shard> micro_batches_;
+  const std::int64_t largest_batch_;
+  const std::size_t line_;
+  FlatParameters& parameters_;
+  Arena arena_;
+  std::deque<Value> storage_;
+  std::vector<Value*> values_;  // by node
+  struct Lower {
+    NodeId node = 0;
+    std::function<void()> write;
+    std::vector<Parameter*> gradients = {};  // complete after these steps
+  };
+  NodeId node_ = 0;
+  Pass pass_ = Pass::kAll;
+  std::vector<Step> steps_;
+  std::vector<Lower> backward_;
+  Buffer* scratch_ = nullptr;
+};
+
+}  // namespace detol::inline trainer::program
