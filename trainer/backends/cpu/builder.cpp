@@ -49,12 +49,10 @@ Value& Builder::convert(Value& from, Layout layout) {
   step({from.data, to.data}, [=, x = from.data, y = to.data](const StepContext&) {
     converter(copy, x->as<float>(), y->as<float>());
   });
-  if (!from.needs_gradient) return to;
-  on_backward([=, this, &from, &to] {
-    Buffer* g = gradient(to);
-    Buffer* dx = add_gradient(from);
+  const auto backward = [=, this](Buffer* g, Buffer* dx) {
     step({g, dx}, [=](const StepContext&) { back(copy, g->as<float>(), dx->as<float>()); });
-  });
+  };
+  on_gradients(to, {{.input = &from, .write = backward}});
   return to;
 }
 

@@ -14,9 +14,11 @@
 
 namespace detol::inline trainer::onednn {
 
+using program::InputGradient;
 using program::Layout;
 using program::Pass;
 using program::StepContext;
+using program::Term;
 using program::Value;
 
 inline constexpr Layout kPlain{0};    // N x C x H x W
@@ -50,8 +52,7 @@ class Builder final : public program::Program {
   const std::vector<TunablePass>& tunable_passes() const { return tunable_passes_; }
 
   using Program::value;
-  // Returns the value of a node, converted if its layout is another.
-  Value& value(NodeId id, Layout layout);
+  Value& value(NodeId id, Layout layout) override;
   // Declares that a node's value shares the bytes of `of`, in plain layout and another shape.
   void view_value(NodeId id, Value& of);
 
@@ -59,6 +60,9 @@ class Builder final : public program::Program {
   Extent extent(const Value& value) const;             // REQUIRES: blocked
   Desc desc(const Shape& shape, Layout layout) const;  // blocked: channels padded
   Buffer* floats_buffer(std::size_t floats) { return arena().make(floats * sizeof(float)); }
+
+  program::Run add(const Value& value, const Buffer* a, const Buffer* b,
+                   const Buffer* sum) const override;
 
   using Program::step;
   // Appends a primitive, which touches its arguments.
@@ -77,8 +81,6 @@ class Builder final : public program::Program {
 
  private:
   std::size_t bytes_of(const Value& value) const override { return floats(value) * sizeof(float); }
-  program::Run add(const Value& value, const Buffer* a, const Buffer* b,
-                   const Buffer* sum) const override;
   Value& convert(Value& from, Layout layout);
   Value& view(Value& of, const Shape& shape, Layout layout);
 

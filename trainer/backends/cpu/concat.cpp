@@ -61,8 +61,7 @@ void write_gather(Builder& b, const ConcatInput& input, const Value& y) {
          });
 }
 
-void write_scatter(Builder& b, const ConcatInput& input, Buffer* g) {
-  Buffer* dx = b.add_gradient(*input.value);
+void write_scatter(Builder& b, const ConcatInput& input, Buffer* g, Buffer* dx) {
   b.step({g, dx}, [slice = input.slice, g, dx](const StepContext&) {
     slice.for_runs([&](std::int64_t to, std::int64_t from, std::int64_t floats) {
       std::copy_n(g->as<float>() + from, floats, dx->as<float>() + to);
@@ -95,15 +94,15 @@ Result<void> lower_concat(Builder& b, const Unit& unit) {
   const std::vector<ConcatInput> inputs = inputs_of(b, unit, layout);
   const auto needs = [](const ConcatInput& input) { return input.value->needs_gradient; };
   Value& y = b.make_value(unit.node, layout, std::ranges::any_of(inputs, needs));
-  for (const ConcatInput& input : inputs) write_gather(b, input, y);
+  std::vector<InputGradient> gradients;
+  for (const ConcatInput& input : inputs) {
+    write_gather(b, input, y);
+    gradients.push_back({.input = input.value, .write = [&b, input](Buffer* g, Buffer* dx) {
+                           write_scatter(b, input, g, dx);
+                         }});
+  }
   clear_padding(b, y, y.data);
-  if (!y.needs_gradient) return {};
-  b.on_backward([=, &b, &y] {
-    Buffer* g = b.gradient(y);
-    for (const ConcatInput& input : inputs) {
-      if (needs(input)) write_scatter(b, input, g);
-    }
-  });
+  b.on_gradients(y, std::move(gradients));
   return {};
 }
 

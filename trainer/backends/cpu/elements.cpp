@@ -17,15 +17,12 @@ void lower_relu(Builder& b, Value& x, Value& y) {
   b.step({x.data, y.data}, [=, run = kernels.relu, x = x.data, y = y.data](const StepContext&) {
     run(x->as<float>(), y->as<float>(), floats);
   });
-  if (!x.needs_gradient) return;
-  b.on_backward([=, &b, &x, &y, run = kernels.relu_backward] {
-    Buffer* g = b.gradient(y);
-    Buffer* dx = b.arena().make_over(g);
-    b.pass_gradient(x, dx);
+  const auto backward = [=, &b, &y, run = kernels.relu_backward](Buffer* g, Buffer* dx) {
     b.step({y.data, g, dx}, [=, y = y.data](const StepContext&) {
       run(y->as<float>(), g->as<float>(), dx->as<float>(), floats);
     });
-  });
+  };
+  b.on_gradients(y, {{.input = &x, .term = Term::kOver, .write = backward}});
 }
 
 // Lowers SiLU and sigmoid, over all floats as one vector.
@@ -41,17 +38,16 @@ void lower_smooth(Builder& b, Activation activation, Value& x, Value& y) {
   call->add(DNNL_ARG_DST, flat, y.data);
   b.step(std::move(call));
   if (!silu) clear_padding(b, y, y.data);  // sigmoid of 0 is not 0
-  if (!x.needs_gradient) return;
-  b.on_backward([=, &b, &x, &y] {
+  const auto backward = [=, &b, &x](Buffer* g, Buffer* dx) {
     const EltwiseBackward::desc back(algorithm, flat, flat, 1.0f, 0.0f);
-    Buffer* g = b.gradient(y);
-    auto backward =
+    auto derivative =
         make_call<EltwiseBackward>(b, {back, scratch_from_user(), machine().engine, forward});
-    backward->add(DNNL_ARG_SRC, flat, x.data);
-    backward->add(DNNL_ARG_DIFF_DST, flat, g);
-    backward->add(DNNL_ARG_DIFF_SRC, flat, b.add_gradient(x));
-    b.step(std::move(backward));
-  });
+    derivative->add(DNNL_ARG_SRC, flat, x.data);
+    derivative->add(DNNL_ARG_DIFF_DST, flat, g);
+    derivative->add(DNNL_ARG_DIFF_SRC, flat, dx);
+    b.step(std::move(derivative));
+  };
+  b.on_gradients(y, {{.input = &x, .write = backward}});
 }
 
 }  // namespace
@@ -88,9 +84,7 @@ Result<void> lower_quantize(Builder& b, const Unit& unit) {
     std::transform(from, from + floats, y->as<float>(),
                    [&layer](float one) { return on_levels(layer, one); });
   });
-  b.on_backward([&b, &x, &y] {
-    if (x.needs_gradient) b.pass_gradient(x, b.gradient(y));
-  });
+  b.on_gradients(y, {{.input = &x, .term = Term::kSame}});
   return {};
 }
 
@@ -100,25 +94,7 @@ Result<void> lower_flatten(Builder& b, const Unit& unit) {
 }
 
 Result<void> lower_add(Builder& b, const Unit& unit) {
-  const std::vector<NodeId>& inputs = b.node(unit.node).inputs;
-  const Layout layout = b.value(inputs[0]).layout;
-  std::vector<Value*> terms;
-  for (NodeId input : inputs) terms.push_back(&b.value(input, layout));
-  const bool needs = std::ranges::any_of(terms, [](const Value* t) { return t->needs_gradient; });
-  Value& y = b.make_value(unit.node, layout, needs);
-  const std::size_t floats = b.floats(y);
-  const auto run = machine().kernels->add;
-  for (std::size_t i = 1; i < terms.size(); ++i) {
-    Buffer *left = i == 1 ? terms[0]->data : y.data, *right = terms[i]->data;
-    b.step({left, right, y.data}, [=, y = y.data](const StepContext&) {
-      run(left->as<float>(), right->as<float>(), y->as<float>(), floats);
-    });
-  }
-  b.on_backward([=, &b, &y] {
-    if (!y.needs_gradient) return;
-    Buffer* g = b.gradient(y);
-    for (Value* term : terms) b.pass_gradient(*term, g);
-  });
+  program::lower_add(b, unit);
   return {};
 }
 
@@ -132,22 +108,18 @@ Result<void> lower_scale(Builder& b, const Unit& unit) {
          [=, run = kernels.scale, x = x.data, s = s.data, y = y.data](const StepContext&) {
            run(e, x->as<float>(), s->as<float>(), y->as<float>());
          });
-  b.on_backward([=, &b, &x, &s, &y, &kernels] {
-    if (!y.needs_gradient) return;
-    Buffer* g = b.gradient(y);
-    if (s.needs_gradient) {
-      Buffer* ds = b.add_gradient(s);
-      b.step({g, x.data, ds}, [=, run = kernels.scale_gradient, x = x.data](const StepContext&) {
-        run(e, g->as<float>(), x->as<float>(), ds->as<float>());
-      });
-    }
-    if (!x.needs_gradient) return;
-    Buffer* dx = b.arena().make_over(g);
-    b.pass_gradient(x, dx);
-    b.step({g, s.data, dx}, [=, run = kernels.scale, s = s.data](const StepContext&) {
+  const auto backward = [=, &b, &s, run = kernels.scale](Buffer* g, Buffer* dx) {
+    b.step({g, s.data, dx}, [=, s = s.data](const StepContext&) {
       run(e, g->as<float>(), s->as<float>(), dx->as<float>());
     });
-  });
+  };
+  const auto backward_of_scales = [=, &b, &x, run = kernels.scale_gradient](Buffer* g, Buffer* ds) {
+    b.step({g, x.data, ds}, [=, x = x.data](const StepContext&) {
+      run(e, g->as<float>(), x->as<float>(), ds->as<float>());
+    });
+  };
+  b.on_gradients(y, {{.input = &s, .write = backward_of_scales},
+                     {.input = &x, .term = Term::kOver, .write = backward}});
   return {};
 }
 
@@ -175,15 +147,12 @@ Result<void> lower_dropout(Builder& b, const Unit& unit) {
            call.kept = draw.kept;
            kernels.dropout(call, x->as<float>(), mask->as<float>(), y->as<float>());
          });
-  if (!x.needs_gradient) return {};
-  b.on_backward([=, &b, &x, &y, run = kernels.multiply] {
-    Buffer* g = b.gradient(y);
-    Buffer* dx = b.arena().make_over(g);
-    b.pass_gradient(x, dx);
+  const auto backward = [=, &b, run = kernels.multiply](Buffer* g, Buffer* dx) {
     b.step({g, mask, dx}, [=](const StepContext&) {
       run(g->as<float>(), mask->as<float>(), dx->as<float>(), floats);
     });
-  });
+  };
+  b.on_gradients(y, {{.input = &x, .term = Term::kOver, .write = backward}});
   return {};
 }
 

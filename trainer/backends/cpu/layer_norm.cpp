@@ -22,25 +22,6 @@ struct NormalizedLayer {
   }
 };
 
-void lower_backward(Builder& b, const NormalizedLayer& norm, Value& x, Value& y,
-                    const std::vector<Buffer*>& kept) {
-  const Kernels& kernels = *machine().kernels;
-  Buffer* g = b.gradient(y);
-  std::vector<Buffer*> uses = kept;
-  uses.push_back(g);
-  b.step(uses, [=, run = kernels.layer_norm_weights](const StepContext&) {
-    run(norm.call(), g->as<float>(), norm.gamma->gradient.as<float>(),
-        norm.beta->gradient.as<float>());
-  });
-  if (!x.needs_gradient) return;
-  Buffer* dx = b.arena().make_over(g);
-  b.pass_gradient(x, dx);
-  uses.push_back(dx);
-  b.step(uses, [=, run = kernels.layer_norm_backward](const StepContext&) {
-    run(norm.call(), g->as<float>(), dx->as<float>());
-  });
-}
-
 }  // namespace
 
 Result<void> lower_layer_norm(Builder& b, const Unit& unit) {
@@ -60,7 +41,23 @@ Result<void> lower_layer_norm(Builder& b, const Unit& unit) {
          [=, run = machine().kernels->layer_norm, y = y.data](const StepContext&) {
            run(norm.call(), norm.beta->weight.as<float>(), y->as<float>());
          });
-  b.on_backward([=, &b, &x, &y] { lower_backward(b, norm, x, y, kept); });
+  const auto uses = [kept](std::initializer_list<Buffer*> more) {
+    std::vector<Buffer*> all = kept;
+    all.insert(all.end(), more);
+    return all;
+  };
+  const auto own = [=, &b, run = machine().kernels->layer_norm_weights](Buffer* g) {
+    b.step(uses({g}), [=](const StepContext&) {
+      run(norm.call(), g->as<float>(), norm.gamma->gradient.as<float>(),
+          norm.beta->gradient.as<float>());
+    });
+  };
+  const auto backward = [=, &b, run = machine().kernels->layer_norm_backward](Buffer* g,
+                                                                              Buffer* dx) {
+    b.step(uses({g, dx}),
+           [=](const StepContext&) { run(norm.call(), g->as<float>(), dx->as<float>()); });
+  };
+  b.on_gradients(y, {{.input = &x, .term = Term::kOver, .write = backward}}, own);
   return {};
 }
 

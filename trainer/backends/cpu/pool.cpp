@@ -16,14 +16,12 @@ void lower_max(Builder& b, const Window& window, float floor, Value& x, Value& y
          [=, run = kernels.max_pool, x = x.data, y = y.data](const StepContext&) {
            run(window, floor, x->as<float>(), y->as<float>(), best->as<std::int32_t>());
          });
-  if (!x.needs_gradient) return;
-  b.on_backward([=, &b, &x, &y, run = kernels.max_pool_backward] {
-    Buffer* g = b.gradient(y);
-    Buffer* dx = b.add_gradient(x);
+  const auto backward = [=, &b, run = kernels.max_pool_backward](Buffer* g, Buffer* dx) {
     b.step({g, best, dx}, [=](const StepContext&) {
       run(window, g->as<float>(), best->as<std::int32_t>(), dx->as<float>());
     });
-  });
+  };
+  b.on_gradients(y, {{.input = &x, .write = backward}});
 }
 
 void lower_avg(Builder& b, const Window& window, Value& x, Value& y) {
@@ -31,12 +29,10 @@ void lower_avg(Builder& b, const Window& window, Value& x, Value& y) {
   b.step({x.data, y.data}, [=, run = kernels.avg_pool, x = x.data, y = y.data](const StepContext&) {
     run(window, x->as<float>(), y->as<float>());
   });
-  if (!x.needs_gradient) return;
-  b.on_backward([=, &b, &x, &y, run = kernels.avg_pool_backward] {
-    Buffer* g = b.gradient(y);
-    Buffer* dx = b.add_gradient(x);
+  const auto backward = [=, &b, run = kernels.avg_pool_backward](Buffer* g, Buffer* dx) {
     b.step({g, dx}, [=](const StepContext&) { run(window, g->as<float>(), dx->as<float>()); });
-  });
+  };
+  b.on_gradients(y, {{.input = &x, .write = backward}});
 }
 
 }  // namespace
@@ -59,12 +55,10 @@ Result<void> lower_global_pool(Builder& b, const Unit& unit) {
   const Kernels& kernels = *machine().kernels;
   b.step({x.data, y.data}, [=, run = kernels.global_pool, x = x.data, y = y.data](
                                const StepContext&) { run(e, x->as<float>(), y->as<float>()); });
-  if (!x.needs_gradient) return {};
-  b.on_backward([=, &b, &x, &y, run = kernels.global_pool_backward] {
-    Buffer* g = b.gradient(y);
-    Buffer* dx = b.add_gradient(x);
+  const auto backward = [=, &b, run = kernels.global_pool_backward](Buffer* g, Buffer* dx) {
     b.step({g, dx}, [=](const StepContext&) { run(e, g->as<float>(), dx->as<float>()); });
-  });
+  };
+  b.on_gradients(y, {{.input = &x, .write = backward}});
   return {};
 }
 

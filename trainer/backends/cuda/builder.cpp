@@ -55,14 +55,12 @@ Value& Builder::flattened(Value& x) {
   step({x.data, y.data}, [=, type = type_, x = x.data, y = y.data](const StepContext&) {
     flatten(type, call, x->data, y->data, device().stream);
   });
-  if (!x.needs_gradient) return y;
-  on_backward([=, this, &x, &y] {
-    Buffer* g = gradient(y);
-    Buffer* dx = add_gradient(x);
+  const auto backward = [=, this](Buffer* g, Buffer* dx) {
     step({g, dx}, [=, type = type_](const StepContext&) {
       unflatten(type, call, g->data, dx->data, device().stream);
     });
-  });
+  };
+  on_gradients(y, {{.input = &x, .write = backward}});
   return y;
 }
 

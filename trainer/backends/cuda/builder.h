@@ -18,10 +18,12 @@
 
 namespace detol::inline trainer::cuda {
 
+using program::InputGradient;
 using program::Layout;
 using program::Run;
 using program::Step;
 using program::StepContext;
+using program::Term;
 using program::Value;
 
 inline constexpr Layout kOfNetwork{0};  // in Builder::type()
@@ -61,6 +63,9 @@ class Builder final : public program::Program {
     return arena().make_persistent(static_cast<std::size_t>(count) * sizeof(float));
   }
 
+  program::Run add(const Value& value, const Buffer* a, const Buffer* b,
+                   const Buffer* sum) const override;
+
   // Returns the scratch buffer of the sums over rows, of at least `bytes`, which is zeroed once.
   Buffer* sums_scratch(std::size_t bytes) { return grown(sums_scratch_, bytes); }
   std::size_t most_scratch() const { return most_scratch_; }
@@ -85,8 +90,6 @@ class Builder final : public program::Program {
 
  private:
   std::size_t bytes_of(const Value& value) const override;
-  program::Run add(const Value& value, const Buffer* a, const Buffer* b,
-                   const Buffer* sum) const override;
 
   const Type type_;
   RankSums& sums_;

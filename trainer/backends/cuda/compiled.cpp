@@ -43,13 +43,7 @@ LossKind loss_of(const Recipe& recipe) {
 }  // namespace
 
 Result<void> lower_unit(Builder& builder, const Unit& unit) {
-  builder.begin(unit.node);
-  if (unit.same_as) {
-    builder.set_value(unit.node, builder.value(*unit.same_as));
-    return {};
-  }
-  const LayerKind kind = builder.node(unit.node).layer.kind;
-  return kLowerings[static_cast<std::size_t>(kind)](builder, unit);
+  return program::lower<Builder>(builder, unit, kLowerings);
 }
 
 Compiled::Compiled(const Network& network, const Recipe& recipe, const Placement& placement,

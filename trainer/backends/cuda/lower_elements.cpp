@@ -38,14 +38,12 @@ void lower_max(Builder& b, const WindowCall& window, bool relu, Value& x, Value&
   b.step({x.data, y.data, best}, [=, x = x.data, y = y.data](const StepContext&) {
     max_pool(type, window, relu, x->data, y->data, best->as<std::int16_t>(), device().stream);
   });
-  if (!x.needs_gradient) return;
-  b.on_backward([=, &b, &x, &y] {
-    Buffer* g = b.gradient(y);
-    Buffer* dx = b.add_gradient(x);
+  const auto backward = [=, &b](Buffer* g, Buffer* dx) {
     b.step({g, best, dx}, [=](const StepContext&) {
       max_pool_backward(type, window, g->data, best->as<std::int16_t>(), dx->data, device().stream);
     });
-  });
+  };
+  b.on_gradients(y, {{.input = &x, .write = backward}});
 }
 
 void lower_avg(Builder& b, const WindowCall& window, Value& x, Value& y) {
@@ -53,14 +51,12 @@ void lower_avg(Builder& b, const WindowCall& window, Value& x, Value& y) {
   b.step({x.data, y.data}, [=, x = x.data, y = y.data](const StepContext&) {
     avg_pool(type, window, x->data, y->data, device().stream);
   });
-  if (!x.needs_gradient) return;
-  b.on_backward([=, &b, &x, &y] {
-    Buffer* g = b.gradient(y);
-    Buffer* dx = b.add_gradient(x);
+  const auto backward = [=, &b](Buffer* g, Buffer* dx) {
     b.step({g, dx}, [=](const StepContext&) {
       avg_pool_backward(type, window, g->data, dx->data, device().stream);
     });
-  });
+  };
+  b.on_gradients(y, {{.input = &x, .write = backward}});
 }
 
 }  // namespace
@@ -113,14 +109,12 @@ Result<void> lower_global_pool(Builder& b, const Unit& unit) {
   b.step({x.data, y.data}, [=, x = x.data, y = y.data](const StepContext&) {
     sum_planes(type, planes, share, x->data, nullptr, y->data, device().stream);
   });
-  if (!x.needs_gradient) return {};
-  b.on_backward([=, &b, &x, &y] {
-    Buffer* g = b.gradient(y);
-    Buffer* dx = b.add_gradient(x);
+  const auto backward = [=, &b](Buffer* g, Buffer* dx) {
     b.step({g, dx}, [=](const StepContext&) {
       broadcast_planes(type, planes, share, g->data, nullptr, dx->data, device().stream);
     });
-  });
+  };
+  b.on_gradients(y, {{.input = &x, .write = backward}});
   return {};
 }
 
@@ -134,9 +128,7 @@ Result<void> lower_quantize(Builder& b, const Unit& unit) {
   b.step({x.data, y.data}, [=, x = x.data, y = y.data](const StepContext&) {
     quantize(type, levels, x->data, y->data, count, device().stream);
   });
-  b.on_backward([&b, &x, &y] {
-    if (x.needs_gradient) b.pass_gradient(x, b.gradient(y));
-  });
+  b.on_gradients(y, {{.input = &x, .term = Term::kSame}});
   return {};
 }
 
@@ -146,23 +138,7 @@ Result<void> lower_flatten(Builder& b, const Unit& unit) {
 }
 
 Result<void> lower_add(Builder& b, const Unit& unit) {
-  std::vector<Value*> terms;
-  for (NodeId input : b.node(unit.node).inputs) terms.push_back(&b.value(input));
-  const bool needs = std::ranges::any_of(terms, [](const Value* t) { return t->needs_gradient; });
-  Value& y = b.make_value(unit.node, needs);
-  const std::int64_t count = b.elements(y);
-  const Type type = b.type();
-  for (std::size_t i = 1; i < terms.size(); ++i) {
-    Buffer *left = i == 1 ? terms[0]->data : y.data, *right = terms[i]->data;
-    b.step({left, right, y.data}, [=, y = y.data](const StepContext&) {
-      add(type, left->data, right->data, y->data, count, device().stream);
-    });
-  }
-  b.on_backward([=, &b, &y] {
-    if (!y.needs_gradient) return;
-    Buffer* g = b.gradient(y);
-    for (Value* term : terms) b.pass_gradient(*term, g);
-  });
+  program::lower_add(b, unit);
   return {};
 }
 
@@ -175,22 +151,18 @@ Result<void> lower_scale(Builder& b, const Unit& unit) {
   b.step({x.data, s.data, y.data}, [=, x = x.data, s = s.data, y = y.data](const StepContext&) {
     broadcast_planes(type, planes, 1, s->data, x->data, y->data, device().stream);
   });
-  b.on_backward([=, &b, &x, &s, &y] {
-    if (!y.needs_gradient) return;
-    Buffer* g = b.gradient(y);
-    if (s.needs_gradient) {
-      Buffer* ds = b.add_gradient(s);
-      b.step({g, x.data, ds}, [=, x = x.data](const StepContext&) {
-        sum_planes(type, planes, 1, g->data, x->data, ds->data, device().stream);
-      });
-    }
-    if (!x.needs_gradient) return;
-    Buffer* dx = b.arena().make_over(g);
-    b.pass_gradient(x, dx);
+  const auto backward = [=, &b, &s](Buffer* g, Buffer* dx) {
     b.step({g, s.data, dx}, [=, s = s.data](const StepContext&) {
       broadcast_planes(type, planes, 1, s->data, g->data, dx->data, device().stream);
     });
-  });
+  };
+  const auto backward_of_scales = [=, &b, &x](Buffer* g, Buffer* ds) {
+    b.step({g, x.data, ds}, [=, x = x.data](const StepContext&) {
+      sum_planes(type, planes, 1, g->data, x->data, ds->data, device().stream);
+    });
+  };
+  b.on_gradients(y, {{.input = &s, .write = backward_of_scales},
+                     {.input = &x, .term = Term::kOver, .write = backward}});
   return {};
 }
 
@@ -218,13 +190,10 @@ Result<void> lower_dropout(Builder& b, const Unit& unit) {
   };
   b.step({x.data, y.data},
          [=, x = x.data, y = y.data](const StepContext& context) { run(context, x, y); });
-  if (!x.needs_gradient) return {};
-  b.on_backward([=, &b, &x, &y] {
-    Buffer* g = b.gradient(y);
-    Buffer* dx = b.arena().make_over(g);
-    b.pass_gradient(x, dx);
+  const auto backward = [=, &b](Buffer* g, Buffer* dx) {
     b.step({g, dx}, [=](const StepContext& context) { run(context, g, dx); });
-  });
+  };
+  b.on_gradients(y, {{.input = &x, .term = Term::kOver, .write = backward}});
   return {};
 }
 
@@ -250,29 +219,26 @@ Result<void> lower_concat(Builder& b, const Unit& unit) {
   const auto needs = [](const ConcatInput& input) { return input.value->needs_gradient; };
   Value& y = b.make_value(unit.node, std::ranges::any_of(inputs, needs));
   const Type type = b.type();
+  std::vector<InputGradient> gradients;
   for (const ConcatInput& input : inputs) {
     b.step({input.value->data, y.data},
            [=, copy = input.copy, x = input.value->data, y = y.data](const StepContext&) {
              copy_channels(type, copy, x->data, y->data, device().stream);
            });
-  }
-  if (!y.needs_gradient) return {};
-  b.on_backward([=, &b, &y] {
-    Buffer* g = b.gradient(y);
-    for (const ConcatInput& input : inputs) {
-      if (!needs(input)) continue;
-      Buffer* dx = b.add_gradient(*input.value);
-      const ChannelCopy back{.rows = input.copy.rows,
-                             .channels = input.copy.channels,
-                             .from_first = input.copy.to_first,
-                             .from_width = width,
-                             .to_width = input.copy.from_width,
-                             .clears_rest = true};
+    const ChannelCopy back{.rows = input.copy.rows,
+                           .channels = input.copy.channels,
+                           .from_first = input.copy.to_first,
+                           .from_width = width,
+                           .to_width = input.copy.from_width,
+                           .clears_rest = true};
+    const auto backward = [=, &b](Buffer* g, Buffer* dx) {
       b.step({g, dx}, [=](const StepContext&) {
         copy_channels(type, back, g->data, dx->data, device().stream);
       });
-    }
-  });
+    };
+    gradients.push_back({.input = input.value, .write = backward});
+  }
+  b.on_gradients(y, std::move(gradients));
   return {};
 }
 

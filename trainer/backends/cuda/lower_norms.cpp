@@ -155,16 +155,16 @@ Result<void> lower_layer_norm(Builder& b, const Unit& unit) {
                          .scratch = scratch->data};
   };
   b.step({x.data, y.data}, [call](const StepContext&) { layer_norm(call(), device().stream); });
-  b.on_backward([=, &b, &x, &y] {
-    Buffer* g = b.gradient(y);
+  const auto own = [=, &b, &x](Buffer* g) {
     b.step({x.data, g},
            [=](const StepContext&) { layer_norm_sums(call(), g->data, device().stream); });
-    if (!x.needs_gradient) return;
-    Buffer* dx = b.add_gradient(x);
+  };
+  const auto backward = [=, &b, &x](Buffer* g, Buffer* dx) {
     b.step({x.data, g, dx}, [=](const StepContext&) {
       layer_norm_backward(call(), g->data, dx->data, device().stream);
     });
-  });
+  };
+  b.on_gradients(y, {{.input = &x, .write = backward}}, own);
   return {};
 }
 

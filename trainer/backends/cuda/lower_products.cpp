@@ -103,18 +103,18 @@ Result<void> lower_conv(Builder& b, const Unit& unit) {
     plans.forward->run(x->data, weight->weight.data, y->data, scratch->data);
   });
   write_bias(b, bias, y);
-  b.on_backward([=, &b, &x, &y] {
-    Buffer* g = b.gradient(y);
+  const auto own = [=, &b, &x, &y](Buffer* g) {
     b.step({x.data, g}, [=, x = x.data](const StepContext&) {
       plans.weights->run(x->data, weight->gradient.data, g->data, scratch->data);
     });
     write_bias_gradient(b, bias, y, g);
-    if (!x.needs_gradient) return;
-    Buffer* dx = b.add_gradient(x);
+  };
+  const auto backward = [=, &b](Buffer* g, Buffer* dx) {
     b.step({g, dx}, [=](const StepContext&) {
       plans.data->run(dx->data, weight->weight.data, g->data, scratch->data);
     });
-  });
+  };
+  b.on_gradients(y, {{.input = &x, .write = backward}}, own);
   return {};
 }
 
@@ -158,18 +158,18 @@ Result<void> lower_dense(Builder& b, const Unit& unit) {
     forward->run(x->data, weight->weight.data, y->data, scratch->data, device().stream);
   });
   write_bias(b, bias, y);
-  b.on_backward([=, &b, &x, &y] {
-    Buffer* g = b.gradient(y);
+  const auto own = [=, &b, &x, &y](Buffer* g) {
     b.step({x.data, g}, [=, x = x.data](const StepContext&) {
       weights->run(g->data, x->data, weight->gradient.data, scratch->data, device().stream);
     });
     write_bias_gradient(b, bias, y, g);
-    if (!x.needs_gradient) return;
-    Buffer* dx = b.add_gradient(x);
+  };
+  const auto backward = [=, &b](Buffer* g, Buffer* dx) {
     b.step({g, dx}, [=](const StepContext&) {
       data->run(g->data, weight->weight.data, dx->data, scratch->data, device().stream);
     });
-  });
+  };
+  b.on_gradients(y, {{.input = &x, .write = backward}}, own);
   return {};
 }
 

@@ -34,6 +34,31 @@ void Program::append(const std::vector<Buffer*>& uses, bool on_host, Run run) {
   steps_.push_back({node_, pass_, on_host, std::move(run)});
 }
 
+void Program::on_gradients(Value& y, std::vector<InputGradient> inputs,
+                           std::function<void(Buffer* g)> own) {
+  std::erase_if(inputs, [](const InputGradient& one) { return !one.input->needs_gradient; });
+  if (inputs.empty() && !own) return;
+  on_backward([this, &y, inputs = std::move(inputs), own = std::move(own)] {
+    Buffer* g = gradient(y);
+    if (own) own(g);
+    write_gradients(g, inputs);
+  });
+}
+
+void Program::write_gradients(Buffer* g, std::span<const InputGradient> inputs) {
+  for (const InputGradient& one : inputs) {
+    if (one.term == Term::kSame) {
+      pass_gradient(*one.input, g);
+    } else if (one.term == Term::kNew) {
+      one.write(g, add_gradient(*one.input));
+    } else {
+      Buffer* dx = arena_.make_over(g);
+      pass_gradient(*one.input, dx);
+      one.write(g, dx);
+    }
+  }
+}
+
 void Program::begin(NodeId node) {
   node_ = node;
   pass_ = Pass::kAll;
@@ -83,6 +108,25 @@ void Program::lower_backward() {
     lower.write();
     for (Parameter* written : lower.gradients) written->ready = size();
   }
+}
+
+void lower_add(Program& p, const Unit& unit) {
+  const std::vector<NodeId>& inputs = p.node(unit.node).inputs;
+  const Layout layout = p.value(inputs[0]).layout;
+  std::vector<InputGradient> gradients;
+  bool needs_gradient = false;
+  for (const NodeId input : inputs) {
+    gradients.push_back({.input = &p.value(input, layout), .term = Term::kSame});
+    needs_gradient = needs_gradient || gradients.back().input->needs_gradient;
+  }
+  Value& y = p.make_value(unit.node, layout, needs_gradient);
+  Buffer* left = gradients[0].input->data;
+  for (std::size_t i = 1; i < gradients.size(); ++i) {
+    Buffer* right = gradients[i].input->data;
+    p.step({left, right, y.data}, p.add(y, left, right, y.data));
+    left = y.data;
+  }
+  p.on_gradients(y, std::move(gradients));
 }
 
 }  // namespace detol::inline trainer::program

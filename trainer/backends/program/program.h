@@ -49,6 +49,18 @@ using Run = std::function<void(const StepContext&)>;
 // Pass is a part of a unit's steps whose algorithm can be chosen separately.
 enum class Pass { kAll, kForward, kData, kWeights };
 
+// Term is where a step writes a term of a gradient: a new buffer; the output's gradient, which it
+// overwrites if nothing else reads it later; nowhere, as the term is the output's gradient.
+enum class Term { kNew, kOver, kSame };
+
+// InputGradient says how the gradient of an input follows from the output's.
+struct InputGradient {
+  Value* input = nullptr;
+  Term term = Term::kNew;
+  // Writes the steps that compute the term `dx` from the output's gradient; empty for kSame.
+  std::function<void(Buffer* g, Buffer* dx)> write = {};
+};
+
 struct Step {
   NodeId node = 0;
   Pass pass = Pass::kAll;
@@ -80,6 +92,8 @@ class Program {
   // Returns the value of a node in the layout it has.
   Value& value(NodeId id) { return *values_[id]; }
   const Value& value(NodeId id) const { return *values_[id]; }
+  // As above, converted if its layout is another.
+  virtual Value& value(NodeId id, Layout /*layout*/) { return value(id); }
   // Declares the value that a unit computes.
   Value& make_value(NodeId id, Layout layout, bool needs_gradient);
   // Declares that a node's value is another's.
@@ -94,9 +108,19 @@ class Program {
     backward_.push_back({node_, std::move(lower), parameters_.newly_claimed()});
   }
 
+  // Registers the gradients of a unit's inputs, which are written in this order; those of inputs
+  // that need none are left out. `own` writes the gradients of the unit's parameters from that of
+  // its output, `y`, before; it is empty if there are none.
+  void on_gradients(Value& y, std::vector<InputGradient> inputs,
+                    std::function<void(Buffer* g)> own = {});
+
   // Sets the node, or the pass over it, that the next steps belong to.
   void begin(NodeId node);
   void begin(Pass pass) { pass_ = pass; }
+
+  // Returns the step sum = a + b, all as large as `value`; `sum` may be `a`.
+  virtual Run add(const Value& value, const Buffer* a, const Buffer* b,
+                  const Buffer* sum) const = 0;
 
   // Returns one buffer with the whole gradient of a value, or at most `most` terms of that sum.
   Buffer* gradient(Value& value) { return gradient_terms(value, 1).front(); }
@@ -123,10 +147,7 @@ class Program {
 
  private:
   virtual std::size_t bytes_of(const Value& value) const = 0;
-  // Returns the step sum = a + b, all as large as `value`; `sum` may be `a`.
-  virtual Run add(const Value& value, const Buffer* a, const Buffer* b,
-                  const Buffer* sum) const = 0;
-
+  void write_gradients(Buffer* g, std::span<const InputGradient> inputs);
   void append(const std::vector<Buffer*>& uses, bool on_host, Run run);
   void make_room(Value& value);
 
@@ -151,5 +172,22 @@ class Program {
   std::vector<Lower> backward_;
   Buffer* scratch_ = nullptr;
 };
+
+// Lowers a unit whose output is the sum of its inputs.
+void lower_add(Program& program, const Unit& unit);
+
+// Lowers a unit of any layer, by the function of its kind in `lowerings`, which are in the order of
+// LayerKind; a unit that is the same as another node has the value of that.
+template <typename Builder>
+Result<void> lower(Builder& builder, const Unit& unit,
+                   std::span<Result<void> (*const)(Builder&, const Unit&)> lowerings) {
+  builder.begin(unit.node);
+  if (unit.same_as) {
+    builder.set_value(unit.node, builder.value(*unit.same_as));
+    return {};
+  }
+  const LayerKind kind = builder.node(unit.node).layer.kind;
+  return lowerings[static_cast<std::size_t>(kind)](builder, unit);
+}
 
 }  // namespace detol::inline trainer::program
