@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "bench/cuda.h"
-#include "cli/output.h"
 #include "core/log.h"
+#include "printing/output.h"
 
 namespace detol::inline cli {
 namespace {
@@ -68,8 +68,7 @@ Result<int> bench_device(const Arguments& arguments) {
   DETOL_ASSIGN(const Rows rows, what == "layers" ? layers(bench, peaks) : networks(bench, peaks));
   if (rows.rows.empty())
     return fail(ErrorCode::kUsage, fmt::format("--only is '{}'; no name contains it", bench.only));
-  DETOL_TRY(print_data(render(rows, arguments.globals)));
-  return 0;
+  return show(rows, arguments.globals);
 }
 
 }  // namespace detol::inline cli

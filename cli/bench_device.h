@@ -3,7 +3,7 @@
 // `detol bench trainer|layers --device cuda`: one row per network or layer with its time and floor
 // (bench/cuda.h).
 
-#include "cli/commands.h"
+#include "command_line/command.h"
 #include "core/result.h"
 
 namespace detol::inline cli {

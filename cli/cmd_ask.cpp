@@ -14,13 +14,13 @@
 #include <string>
 
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "cli/search_setup.h"
 #include "cli/settings.h"
 #include "cli/study_source.h"
 #include "core/json_numbers.h"
 #include "core/json_text.h"
 #include "core/table.h"
+#include "printing/output.h"
 #include "scheduler/run/ask_session.h"
 
 namespace detol::inline cli {

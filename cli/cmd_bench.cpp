@@ -10,7 +10,6 @@
 #include "bench/trainer.h"
 #include "cli/bench_device.h"
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "core/log.h"
 #include "core/table.h"
 
@@ -39,8 +38,7 @@ Result<int> run_bench(const Arguments& arguments) {
   Rows rows{.columns = {"name", "value", "unit", "n", "spread"}, .rows = {}};
   for (const Figure& figure : figures.all())
     rows.rows.push_back({figure.name, figure.value, figure.unit, figure.n, figure.spread});
-  DETOL_TRY(print_data(render(rows, arguments.globals)));
-  return 0;
+  return show(rows, arguments.globals);
 }
 
 }  // namespace

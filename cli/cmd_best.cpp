@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "cli/trial_columns.h"
-#include "cli/trial_table.h"
 #include "core/log.h"
+#include "printing/output.h"
+#include "printing/trial_table.h"
 #include "search/recommendation.h"
 #include "studies/best_trial.h"
 #include "studies/final_choice.h"
@@ -78,15 +78,13 @@ Result<int> run_best(const Arguments& arguments) {
   if (!top) {
     DETOL_TRY(add_labels(study, arguments.globals.format, rows));
     if (chooses_columns) rows = without_empty_columns(rows);
-    DETOL_TRY(print_data(render_record(rows, arguments.globals)));
-    return 0;
+    return show_record(rows, arguments.globals);
   }
   if (chooses_columns)
     rows = trial_table_of(
         rows, {"trial", "state", "epochs", "values", "posterior_mean", "posterior_deviation",
                "cross_validation", "test", "params", "network_params", "flops"});
-  DETOL_TRY(print_data(render(rows, arguments.globals)));
-  return 0;
+  return show(rows, arguments.globals);
 }
 
 std::string best_notes() {

@@ -9,8 +9,8 @@
 #include <cmath>
 
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "core/log.h"
+#include "printing/output.h"
 #include "studies/trial_rows.h"
 #include "studies/trial_summary.h"
 #include "surrogate/comparison.h"
@@ -127,7 +127,7 @@ Result<int> run_compare(const Arguments& arguments) {
   for (const Contender& contender : contenders)
     rows.rows.push_back(
         row_of(contender, contenders.front(), counts, 1 - (1 - kConfidence) / comparisons));
-  DETOL_TRY(print_data(render(rows, arguments.globals)));
+  DETOL_TRY(print_rows(rows, arguments.globals));
   log_info(
       "best_25 to best_100: the best of the first {} trials; p_better: a random trial beats "
       "one of {}",

@@ -12,7 +12,6 @@
 #include <thread>
 
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "core/host.h"
 #include "core/json_text.h"
 #include "core/log.h"

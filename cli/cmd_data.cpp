@@ -7,7 +7,6 @@
 #include <system_error>
 
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "cli/settings.h"
 #include "core/hash.h"
 #include "scheduler/run/preflight.h"
@@ -39,7 +38,7 @@ Rows record_of(const std::filesystem::path& path, const Packed& packed) {
 
 Result<int> print_info(const std::filesystem::path& path, const Globals& globals) {
   DETOL_ASSIGN(const Packed packed, read_packed(path));
-  return print_data(render_record(record_of(path, packed), globals)).map([] { return 0; });
+  return show_record(record_of(path, packed), globals);
 }
 
 Result<StudyConfig> study_of(const Arguments& arguments) {

@@ -7,7 +7,6 @@
 #include <numeric>
 
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "cli/picture_summary.h"
 #include "core/log.h"
 #include "core/utf8.h"
@@ -47,7 +46,7 @@ Result<int> inspect_table(const std::string& path, const Globals& globals) {
                             std::string(name_of(column.kind)), column.missing, column.distinct,
                             column.remark.empty() ? Cell() : Cell(column.remark)});
   }
-  return print_data(render(columns, globals)).map([] { return 0; });
+  return show(columns, globals);
 }
 
 Result<int> inspect(const Arguments& arguments) {
@@ -61,9 +60,7 @@ Result<int> inspect(const Arguments& arguments) {
     log_warning("{}", printable(survey.unreadable[i]));
   if (survey.unreadable.size() > kShown)
     log_warning("and {} more pictures that cannot be read", survey.unreadable.size() - kShown);
-  return print_data(render_record(record_of_pictures(path, survey), arguments.globals)).map([] {
-    return 0;
-  });
+  return show_record(record_of_pictures(path, survey), arguments.globals);
 }
 
 }  // namespace

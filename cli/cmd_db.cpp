@@ -8,11 +8,11 @@
 #include <system_error>
 
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "core/log.h"
 #include "knowledge/backup.h"
 #include "knowledge/check.h"
 #include "knowledge/maintenance.h"
+#include "printing/output.h"
 
 namespace detol::inline cli {
 namespace {
@@ -33,7 +33,7 @@ Result<int> print_counted(Rows first, const fs::path& path, const Globals& globa
   first.columns.insert(first.columns.end(), counted.columns.begin(), counted.columns.end());
   first.rows.front().insert(first.rows.front().end(), counted.rows.front().begin(),
                             counted.rows.front().end());
-  return print_data(render_record(first, globals)).map([] { return 0; });
+  return show_record(first, globals);
 }
 
 Cell cell_of(const std::optional<fs::path>& path) {
@@ -43,7 +43,7 @@ Cell cell_of(const std::optional<fs::path>& path) {
 Result<void> print_problems(const std::vector<std::string>& problems, const Globals& globals) {
   Rows rows{.columns = {"problem"}, .rows = {}};
   for (const std::string& problem : problems) rows.rows.push_back({problem});
-  return print_data(render(rows, globals));
+  return print_rows(rows, globals);
 }
 
 // Compares with the backup of --against, or with the last one. If the last one is unreadable, this
@@ -76,11 +76,9 @@ Result<int> run_check(const Arguments& arguments) {
                             globals.storage, problems.size()));
   }
   DETOL_ASSIGN(const Counts counts, count(globals.storage));
-  const bool is_text = globals.format == Format::kTable;
-  const std::string sentence = fmt::format("sound: {} studies, {} trials, {} rows\n",
-                                           counts.studies, counts.trials, counts.rows);
-  DETOL_TRY(print_data(is_text ? sentence : render_record(record_of(counts), globals)));
-  return 0;
+  if (globals.format != Format::kTable) return show_record(record_of(counts), globals);
+  return show(fmt::format("sound: {} studies, {} trials, {} rows\n", counts.studies, counts.trials,
+                          counts.rows));
 }
 
 Result<void> make_backup(const Arguments& arguments, const fs::path& file) {
@@ -127,7 +125,7 @@ Result<int> run_vacuum(const Arguments& arguments) {
   DETOL_ASSIGN(const Vacuumed sizes, vacuum(arguments.globals.storage));
   const Rows rows{.columns = {"bytes_before", "bytes_after"},
                   .rows = {{sizes.bytes_before, sizes.bytes_after}}};
-  return print_data(render_record(rows, arguments.globals)).map([] { return 0; });
+  return show_record(rows, arguments.globals);
 }
 
 }  // namespace

@@ -6,12 +6,12 @@
 #include <system_error>
 
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "core/file.h"
 #include "core/log.h"
 #include "knowledge/exchange/merge.h"
 #include "knowledge/exchange/optuna.h"
 #include "knowledge/query.h"
+#include "printing/output.h"
 #include "studies/trial_file.h"
 
 namespace detol::inline cli {
@@ -89,7 +89,7 @@ Result<int> run_merge(const Arguments& arguments) {
           {file, one.study, one.as, std::string(to_text(one.result)), one.trials, one.files});
     }
   }
-  return print_data(render(rows, arguments.globals)).map([] { return 0; });
+  return show(rows, arguments.globals);
 }
 
 }  // namespace

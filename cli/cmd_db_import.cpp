@@ -9,7 +9,6 @@
 #include <set>
 
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "cli/settings.h"
 #include "core/clock.h"
 #include "core/file.h"
@@ -183,7 +182,7 @@ Result<int> import_file(const Arguments& arguments) {
                            .created_s = now_s};
   DETOL_TRY(add_study(arguments.globals.storage, record, events));
   const Rows rows{.columns = {"study", "trials"}, .rows = {{config.study, count}}};
-  return print_data(render_record(rows, arguments.globals)).map([] { return 0; });
+  return show_record(rows, arguments.globals);
 }
 
 Result<int> run_import(const Arguments& arguments) {

@@ -9,11 +9,11 @@
 
 #include "bench/peak.h"
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "core/exit_code.h"
 #include "core/host.h"
 #include "core/usable.h"
 #include "knowledge/storage/storage_place.h"
+#include "printing/output.h"
 #include "scheduler/launchers/gpus.h"
 #include "trainer/backends/cpu/onednn.h"
 #include "trainer/backends/cuda/probe.h"
@@ -134,7 +134,7 @@ Result<int> run_doctor(const Arguments& arguments) {
   std::ranges::move(gpus(), std::back_inserter(findings));
   Rows rows{.columns = {"what", "state", "finding"}, .rows = {}};
   for (const Finding& one : findings) rows.rows.push_back({one.what, one.state, one.finding});
-  DETOL_TRY(print_data(render(rows, arguments.globals)));
+  DETOL_TRY(print_rows(rows, arguments.globals));
   const bool is_broken =
       std::ranges::any_of(findings, [](const Finding& one) { return one.state == kBroken; });
   return is_broken ? kExitIncomplete : kExitDone;

@@ -8,7 +8,6 @@
 
 #include "cli/commands.h"
 #include "cli/model_training.h"
-#include "cli/output.h"
 #include "core/exit_code.h"
 #include "core/json_text.h"
 #include "core/log.h"
@@ -81,8 +80,7 @@ Result<event::Model> make_and_say(const Arguments& arguments, std::function<void
 Result<int> make_and_show(const Arguments& arguments) {
   DETOL_ASSIGN(const event::Model model, make_and_say(arguments, [] {}));
   DETOL_ASSIGN(const Rows row, row_of_model(model));
-  DETOL_TRY(print_data(render_record(row, arguments.globals)));
-  return kExitDone;
+  return show_record(row, arguments.globals);
 }
 
 // Makes an ensemble in a child, because only processes that have not run networks may train in

@@ -10,7 +10,6 @@
 #include <filesystem>
 
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "cli/run_options.h"
 #include "cli/search_setup.h"
 #include "cli/settings.h"
@@ -145,7 +144,7 @@ Result<int> run_explore(const Arguments& arguments) {
     setups.push_back(std::move(setup));
   }
   if (!arguments.has("dry-run")) return run_all(setups);
-  return print_data(render(summary_of(setups), arguments.globals)).map([] { return 0; });
+  return show(summary_of(setups), arguments.globals);
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 
 #include "cli/commands.h"
 #include "cli/model_options.h"
-#include "cli/output.h"
 #include "core/file.h"
 #include "core/log.h"
 #include "core/table.h"
@@ -176,8 +175,7 @@ Result<int> run_export(const Arguments& arguments) {
   if (untrained && !arguments.has("model")) {
     DETOL_TRY(make_folder(arguments.text("output", ".")));
     DETOL_TRY(export_untrained(*untrained, trials, arguments, files));
-    DETOL_TRY(print_data(render(files, arguments.globals)));
-    return 0;
+    return show(files, arguments.globals);
   }
   DETOL_ASSIGN(const auto threshold, threshold_from(arguments));
   DETOL_ASSIGN(const StudyData shared, needs_data(threshold)
@@ -188,8 +186,7 @@ Result<int> run_export(const Arguments& arguments) {
     DETOL_TRY(export_model(study, shared, chosen, arguments, files));
   else
     DETOL_TRY(export_trials(study, shared, trials, arguments, files));
-  DETOL_TRY(print_data(render(files, arguments.globals)));
-  return 0;
+  return show(files, arguments.globals);
 }
 
 std::vector<std::string_view> words_of_to() {

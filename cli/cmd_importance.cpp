@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "studies/importance.h"
 namespace detol::inline cli {
 namespace {
@@ -27,8 +26,7 @@ Result<int> run_importance(const Arguments& arguments) {
   }
   if (choices.empty())
     return fail(ErrorCode::kEmpty, fmt::format("study {} has no choices", study.record.name));
-  DETOL_TRY(print_data(render(rows, arguments.globals)));
-  return 0;
+  return show(rows, arguments.globals);
 }
 
 std::string importance_notes() {

@@ -4,7 +4,6 @@
 
 #include "cli/commands.h"
 #include "cli/model_training.h"
-#include "cli/output.h"
 #include "core/exit_code.h"
 #include "core/file.h"
 #include "core/json_text.h"
@@ -13,6 +12,7 @@
 #include "models/landscape.h"
 #include "models/stop_signals.h"
 #include "models/test_score.h"
+#include "printing/output.h"
 #include "studies/best_trial.h"
 
 namespace detol::inline cli {
@@ -70,7 +70,7 @@ Result<int> run_landscape(const Arguments& arguments) {
                 std::string(trained.repeats ? "yes" : "no"), found["images"].get<std::int64_t>(),
                 trained.losses.back(), explained[0].get<double>(), explained[1].get<double>(),
                 file.string()}}};
-  DETOL_TRY(print_data(render(written, arguments.globals)));
+  DETOL_TRY(print_rows(written, arguments.globals));
   log_info("`detol report {}` shows it", study.record.name);
   return kExitDone;
 }

@@ -2,9 +2,7 @@
 #include <system_error>
 
 #include "cli/commands.h"
-#include "cli/completion.h"
-#include "cli/manual.h"
-#include "cli/output.h"
+#include "command_line/manual.h"
 #include "core/file.h"
 #include "core/table.h"
 
@@ -23,8 +21,8 @@ Result<void> write_into(const std::filesystem::path& path, std::string_view text
 // Writes everything below `share` where the folder share/ of a prefix has it.
 Result<void> write_all(const std::filesystem::path& share) {
   const std::filesystem::path pages = share / "man" / "man1";
-  DETOL_TRY(write_into(pages / "detol.1", manual_page()));
-  for (const Command& command : commands())
+  DETOL_TRY(write_into(pages / "detol.1", manual_page(command_table())));
+  for (const Command& command : command_table().commands)
     DETOL_TRY(write_into(pages / (page_name(command) + ".1"), manual_page(command)));
   DETOL_TRY(write_into(share / "bash-completion/completions/detol", completion_script("bash")));
   DETOL_TRY(write_into(share / "zsh/site-functions/_detol", completion_script("zsh")));
@@ -32,19 +30,18 @@ Result<void> write_all(const std::filesystem::path& share) {
 }
 
 Result<std::string> page_of(const std::string& name) {
-  if (name.empty()) return manual_page();
-  const Command* command = find_row(commands(), name);
+  if (name.empty()) return manual_page(command_table());
+  const Command* command = find_row(command_table().commands, name);
   if (command == nullptr)
-    return fail(ErrorCode::kUsage, unknown_name("command", name, names_of(commands())));
+    return fail(ErrorCode::kUsage,
+                unknown_name("command", name, names_of(command_table().commands)));
   return manual_page(*command);
 }
 
 Result<int> run_man(const Arguments& arguments) {
-  if (arguments.has("output"))
-    DETOL_TRY(write_all(arguments.text("output")));
-  else
-    DETOL_TRY(print_data(page_of(arguments.text("PAGE"))));
-  return 0;
+  if (arguments.has("output")) return write_all(arguments.text("output")).map([] { return 0; });
+  DETOL_ASSIGN(const std::string page, page_of(arguments.text("PAGE")));
+  return show(page);
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "cli/settings.h"
 #include "core/file.h"
 #include "core/json_text.h"
@@ -199,7 +198,7 @@ Result<int> run_new(const Arguments& arguments) {
   DETOL_TRY(write_file_durably(out, file.text));
   log_info("{}", advice(file, out));
   const Rows written{.columns = {"file"}, .rows = {{out.string()}}};
-  return print_data(render(written, arguments.globals)).map([] { return 0; });
+  return show(written, arguments.globals);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "cli/trial_columns.h"
-#include "cli/trial_table.h"
+#include "printing/output.h"
+#include "printing/trial_table.h"
 #include "studies/best_trial.h"
 
 namespace detol::inline cli {
@@ -16,8 +16,7 @@ Result<int> run_pareto(const Arguments& arguments) {
   if (arguments.globals.format == Format::kTable && arguments.globals.columns.empty())
     rows = trial_table_of(
         rows, {"trial", "state", "epochs", "values", "params", "network_params", "flops"});
-  DETOL_TRY(print_data(render(rows, arguments.globals)));
-  return 0;
+  return show(rows, arguments.globals);
 }
 
 }  // namespace

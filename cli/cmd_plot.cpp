@@ -12,11 +12,11 @@
 #include <map>
 
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "core/durable_file.h"
 #include "core/program.h"
 #include "core/table.h"
 #include "core/terminal.h"
+#include "printing/output.h"
 #include "report/chart.h"
 #include "studies/best_trial.h"
 
@@ -182,8 +182,7 @@ Result<int> write_picture(const OpenStudy& study, const Arguments& arguments) {
   if (charts.back().series.front().x.empty()) return nothing_reported(study);
   DETOL_TRY(draw_file(charts.back(), path, extension.substr(1)));
   const Rows written{.columns = {"study", "file"}, .rows = {{study.record.name, path.string()}}};
-  DETOL_TRY(print_data(render(written, arguments.globals)));
-  return 0;
+  return show(written, arguments.globals);
 }
 
 // Returns the points as rows.
@@ -204,8 +203,7 @@ Result<int> run_plot(const Arguments& arguments) {
   if (arguments.has("output")) return write_picture(study, arguments);
   DETOL_ASSIGN(const std::vector<Chart> charts, charts_of(study, arguments));
   if (globals.format != Format::kTable) {
-    DETOL_TRY(print_data(render(rows_of(charts), globals)));
-    return 0;
+    return show(rows_of(charts), globals);
   }
   const Screen screen = screen_at(STDOUT_FILENO, globals.color);
   const ChartArea area{.columns = screen.columns,
@@ -214,8 +212,7 @@ Result<int> run_plot(const Arguments& arguments) {
                        .color = screen.color};
   std::string text;
   for (const Chart& chart : charts) text += (text.empty() ? "" : "\n") + text_of(chart, area);
-  DETOL_TRY(print_data(text));
-  return 0;
+  return show(text);
 }
 
 }  // namespace

@@ -5,10 +5,10 @@
 
 #include "cli/commands.h"
 #include "cli/model_options.h"
-#include "cli/output.h"
 #include "cli/predict_server.h"
 #include "models/model_network.h"
 #include "models/predictions.h"
+#include "printing/output.h"
 #include "web/request.h"
 
 namespace detol::inline cli {
@@ -54,8 +54,7 @@ Result<int> run_predict(const Arguments& arguments) {
   DETOL_ASSIGN(const Rows all, answer_all(predictor, arguments.text("data")));
   Globals globals = arguments.globals;
   if (globals.format == Format::kTable) globals.format = Format::kCsv;
-  DETOL_TRY(print_rows(all, globals));
-  return 0;
+  return show(all, globals);
 }
 
 }  // namespace

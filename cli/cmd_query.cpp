@@ -3,13 +3,13 @@
 #include <optional>
 
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "core/file.h"
 #include "core/log.h"
 #include "core/table.h"
 #include "encodings/schema/units.h"
 #include "encodings/study/study_config.h"
 #include "knowledge/query.h"
+#include "printing/output.h"
 
 namespace detol::inline cli {
 namespace {

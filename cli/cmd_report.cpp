@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "core/file.h"
+#include "printing/output.h"
 #include "report/gathering/report_source.h"
 #include "report/report.h"
 #include "studies/trial_rows.h"
@@ -46,8 +46,7 @@ Result<int> run_report(const Arguments& arguments) {
   DETOL_TRY(write_output(path, page));
   const Rows written{.columns = {"study", "file", "bytes"},
                      .rows = {{name, path.string(), static_cast<std::int64_t>(page.size())}}};
-  DETOL_TRY(print_data(render(written, arguments.globals)));
-  return 0;
+  return show(written, arguments.globals);
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 
 #include "cli/commands.h"
 #include "cli/model_training.h"
-#include "cli/output.h"
 #include "core/exit_code.h"
 #include "core/log.h"
 #include "models/retraining.h"

@@ -1,11 +1,11 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "core/file.h"
 #include "core/json_text.h"
 #include "core/table.h"
 #include "encodings/study/space_schema.h"
+#include "printing/output.h"
 #include "scheduler/pruners/pruner.h"
 #include "search/searcher.h"
 #include "trainer/data/formats/formats.h"
@@ -19,11 +19,8 @@ Result<int> run_schema(const Arguments& arguments) {
                                                  .formats = names_of(formats())}),
                                    1) +
                            "\n";
-  if (arguments.has("output"))
-    DETOL_TRY(write_output(arguments.text("output"), text));
-  else
-    DETOL_TRY(print_data(text));
-  return 0;
+  if (!arguments.has("output")) return show(text);
+  return write_output(arguments.text("output"), text).map([] { return 0; });
 }
 
 }  // namespace

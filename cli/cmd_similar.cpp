@@ -7,8 +7,8 @@
 #include <map>
 
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "core/log.h"
+#include "printing/output.h"
 #include "studies/similar_networks.h"
 #include "surrogate/embedding.h"
 
@@ -75,7 +75,7 @@ Result<int> run_similar(const Arguments& arguments) {
   }
   if (rows.rows.empty())
     return fail(ErrorCode::kEmpty, "no other network of this knowledge base has a score yet");
-  DETOL_TRY(print_data(render(rows, arguments.globals)));
+  DETOL_TRY(print_rows(rows, arguments.globals));
   if (known.is_cut)
     log_info("compared with {} networks: the best of the newest studies", kMostNetworks);
   return 0;

@@ -9,13 +9,13 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "cli/settings.h"
 #include "core/exit_code.h"
 #include "core/file.h"
 #include "core/json_text.h"
 #include "core/log.h"
 #include "knowledge/query.h"
+#include "printing/output.h"
 #include "scheduler/run/group_size.h"
 #include "scheduler/run/preflight.h"
 #include "scheduler/simulation/simulation.h"
@@ -235,8 +235,8 @@ Result<int> run_simulate(const Arguments& arguments) {
     }
   }
   const Rows rows = rows_of(budgets, reports, advised, arguments.globals.format);
-  DETOL_TRY(print_data(rows.rows.size() == 1 ? render_record(rows, arguments.globals)
-                                             : render(rows, arguments.globals)));
+  DETOL_TRY(rows.rows.size() == 1 ? show_record(rows, arguments.globals)
+                                  : show(rows, arguments.globals));
   const bool has_failed = std::ranges::any_of(reports, &SimulationReport::has_failed);
   return has_failed ? kExitFailures : kExitDone;
 }

@@ -10,7 +10,6 @@
 #include <filesystem>
 
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "cli/settings.h"
 #include "core/child_process.h"
 #include "core/file.h"
@@ -130,14 +129,12 @@ Result<int> run_slurm(const Arguments& arguments) {
   if (!checked) return tl::unexpected(checked.error());
   DETOL_ASSIGN(const SlurmJob job, job_from(arguments, *checked));
   if (arguments.has("print")) {
-    DETOL_TRY(print_data(slurm_script(job)));
-    return 0;
+    return show(slurm_script(job));
   }
   DETOL_ASSIGN(const std::string number, submit(job));
   const Rows rows{.columns = {"study", "job", "script", "log"},
                   .rows = {{job.study, number, job.script.string(), job.log.string()}}};
-  DETOL_TRY(print_data(render_record(rows, arguments.globals)));
-  return 0;
+  return show_record(rows, arguments.globals);
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <set>
 
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "cli/trial_columns.h"
 #include "cli/watch.h"
 #include "core/table.h"
@@ -175,8 +174,7 @@ Result<int> run_status(const Arguments& arguments) {
   DETOL_ASSIGN(Rows rows, status_of(study, arguments.globals.storage));
   DETOL_ASSIGN(const auto facts, reader->facts(kLabelFact));
   add_label_columns({own_labels(record, facts)}, arguments.globals.format, rows);
-  DETOL_TRY(print_data(render_record(rows, arguments.globals)));
-  return 0;
+  return show_record(rows, arguments.globals);
 }
 
 // Adds who runs each study now, without whom one that is not over was killed.
@@ -226,8 +224,7 @@ Result<int> run_studies(const Arguments& arguments) {
     return fail(ErrorCode::kEmpty, fmt::format("no study has the tag {}", in_quotes(tag)));
   DETOL_ASSIGN(const auto writers, current_writers(arguments.globals.storage));
   add_runners(rows, records, writers);
-  DETOL_TRY(print_data(render(rows, arguments.globals)));
-  return 0;
+  return show(rows, arguments.globals);
 }
 
 }  // namespace

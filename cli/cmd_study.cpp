@@ -10,7 +10,6 @@
 #include <system_error>
 
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/utf8.h"
@@ -35,8 +34,7 @@ Result<int> print_size(const Arguments& arguments, const std::string& study,
                        const StudySize& size) {
   const Rows rows{.columns = {"study", "trials", "files", "bytes"},
                   .rows = {{study, size.trials, size.files, size.bytes}}};
-  DETOL_TRY(print_data(render_record(rows, arguments.globals)));
-  return 0;
+  return show_record(rows, arguments.globals);
 }
 
 Result<int> run_rename(const Arguments& arguments) {

@@ -2,7 +2,6 @@
 
 #include "cli/commands.h"
 #include "cli/model_options.h"
-#include "cli/output.h"
 #include "cli/trial_columns.h"
 #include "models/model_network.h"
 #include "models/retraining.h"
@@ -125,9 +124,7 @@ Result<int> run_test(const Arguments& arguments) {
   DETOL_ASSIGN(const Rows scores, threshold ? scores_at(study, *threshold, arguments)
                                             : recorded_scores(study, arguments));
   const bool is_list = arguments.text("trial", "best") == "pareto" && !arguments.has("model");
-  DETOL_TRY(print_data(is_list ? render(scores, arguments.globals)
-                               : render_record(scores, arguments.globals)));
-  return 0;
+  return is_list ? show(scores, arguments.globals) : show_record(scores, arguments.globals);
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "cli/trial_columns.h"
 #include "scheduler/explanation.h"
 #include "studies/best_trial.h"
@@ -258,8 +257,7 @@ Result<int> show_trial(const Arguments& arguments) {
     DETOL_ASSIGN(rows, log(study, trial.id));
   } else if (arguments.has("why")) {
     DETOL_ASSIGN(rows, reasons(study, trial));
-    DETOL_TRY(print_data(render_record(rows, arguments.globals)));
-    return 0;
+    return show_record(rows, arguments.globals);
   } else {
     DETOL_ASSIGN(rows, rows_of(study, {trial}));
     DETOL_TRY(add_architecture(study, rows));
@@ -269,11 +267,9 @@ Result<int> show_trial(const Arguments& arguments) {
       rows.rows.front().push_back(static_cast<std::int64_t>(*parent));
     }
     DETOL_TRY(add_labels(study, arguments.globals.format, rows));
-    DETOL_TRY(print_data(render_record(rows, arguments.globals)));
-    return 0;
+    return show_record(rows, arguments.globals);
   }
-  DETOL_TRY(print_data(render(rows, arguments.globals)));
-  return 0;
+  return show(rows, arguments.globals);
 }
 
 }  // namespace

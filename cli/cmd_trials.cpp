@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "cli/trial_columns.h"
-#include "cli/trial_table.h"
+#include "printing/output.h"
+#include "printing/trial_table.h"
 #include "studies/best_trial.h"
 #include "studies/labels.h"
 #include "studies/trial_rows.h"
@@ -63,8 +63,7 @@ Result<int> list_trials(const Arguments& arguments) {
   std::vector<std::string> columns = kTableColumns;
   if (filter.state != to_text(TrialState::kFail)) std::erase(columns, "reason");
   const Rows shown = has_all ? std::move(rows) : trial_table_of(rows, columns);
-  DETOL_TRY(print_data(render(shown, arguments.globals)));
-  return 0;
+  return show(shown, arguments.globals);
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "cli/picture_summary.h"
 #include "cli/settings.h"
 #include "scheduler/run/candidate_sample.h"
@@ -111,8 +110,7 @@ Result<int> validate(const Arguments& arguments) {
   DETOL_ASSIGN(const CandidateSample sample,
                sample_candidates(config, preflight, ranks, count.value_or(kUsualSample)));
   DETOL_ASSIGN(const Rows report, report_on(config, preflight, sample));
-  DETOL_TRY(print_data(render_record(report, arguments.globals)));
-  return 0;
+  return show_record(report, arguments.globals);
 }
 
 Result<int> run_validate(const Arguments& arguments) {

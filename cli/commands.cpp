@@ -1,43 +1,84 @@
 #include "cli/commands.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
-#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "cli/settings.h"
+#include "core/home.h"
+#include "core/terminal.h"
+#include "core/utf8.h"
 
 namespace detol::inline cli {
+namespace {
 
-std::string_view Option::key() const {
-  if (is_positional()) return name;
-  return name.substr(name.find("--") + 2);
+constexpr std::array kGroups = {
+    CommandGroup{"study", "rename, copy, delete, stop, tag or annotate a study"},
+    CommandGroup{"db", "check, back up, restore, import, export or merge knowledge bases"},
+    CommandGroup{"data", "pack a data set into one file, or say what is in one"},
+};
+
+const std::vector<Option> kGlobals = {
+    {"--storage", "PATH", "the knowledge base; default $DETOL_STORAGE, else ./detol.db"},
+    {"-f,--format",
+     "FORMAT",
+     "how to print what was found; default: table",
+     Option::kOptional,
+     {"table", "json", "jsonl", "csv"}},
+    {"--columns", "NAMES",
+     "print only these columns, joined by commas, in this order; default: all that fit"},
+    {"-q,--quiet", "", "no progress, only warnings and errors"},
+    {"-v,--verbose", "", "more on stderr"},
+    {"--color", "WHEN", "colours; default: auto", Option::kOptional, {"auto", "always", "never"}},
+    {"--log-file", "FILE", "also write the log there; default: stderr alone"},
+    {"--debug", "", "everything on stderr"},
+};
+
+// Returns "; did you mean --space cnn?" for the name of a space where a command takes one; else "".
+std::string space_hint(const Command& command, const std::string& word) {
+  const bool takes_space =
+      std::ranges::find(command.options, "--space", &Option::name) != command.options.end();
+  const bool is_space =
+      word.ends_with(".yaml") || word.ends_with(".yml") || find_space(word) != word;
+  return takes_space && is_space ? fmt::format("; did you mean --space {}?", printable(word)) : "";
 }
 
-std::string Arguments::text(std::string_view key, std::string_view otherwise) const {
-  const auto found = given.find(key);
-  return std::string(found == given.end() ? otherwise : found->second.back());
+Result<void> apply_globals(Arguments& arguments) {
+  Globals& globals = arguments.globals;
+  const char* storage = std::getenv("DETOL_STORAGE");  // NOLINT(concurrency-mt-unsafe)
+  globals.storage = arguments.text("storage", storage != nullptr ? storage : "detol.db");
+  if (globals.storage.empty()) return fail(ErrorCode::kUsage, "--storage is empty");
+  std::error_code ignored;
+  if (!std::filesystem::exists(globals.storage, ignored))
+    globals.storage = at_home(globals.storage).string();
+  DETOL_TRY(check_path("--storage", globals.storage));
+  const std::string format = arguments.text("format", "table");
+  globals.format = format == "json"    ? Format::kJson
+                   : format == "jsonl" ? Format::kJsonl
+                   : format == "csv"   ? Format::kCsv
+                                       : Format::kTable;
+  globals.color = wants_color(arguments.text("color", "auto"), STDOUT_FILENO);
+  if (::isatty(STDOUT_FILENO) == 1) globals.width = screen_at(STDOUT_FILENO, false).columns;
+  std::istringstream columns(arguments.text("columns"));
+  for (std::string name; std::getline(columns, name, ',');) globals.columns.push_back(name);
+  globals.quiet = arguments.has("quiet");
+  LogOptions& log = globals.log;
+  log.file = arguments.text("log-file");
+  DETOL_TRY(check_path("--log-file", log.file));
+  if (globals.quiet) log.level = LogLevel::kWarning;
+  if (arguments.has("verbose") || arguments.has("debug")) log.level = LogLevel::kDebug;
+  return set_up_log(log);
 }
 
-std::vector<std::string> Arguments::all(std::string_view key) const {
-  const auto found = given.find(key);
-  return found == given.end() ? std::vector<std::string>{} : found->second;
-}
+}  // namespace
 
-Result<std::optional<std::int64_t>> Arguments::number(std::string_view key,
-                                                      std::int64_t low) const {
-  if (!has(key)) return std::nullopt;
-  const std::string word = text(key);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc() || end != word.data() + word.size() || value < low) {
-    return fail(
-        ErrorCode::kUsage,
-        fmt::format("{} is '{}'; it must be a whole number of at least {}", key, word, low));
-  }
-  return value;
-}
-
-std::span<const Command> commands() {
-  static const std::vector<Command> kTable = {
+const CommandTable& command_table() {
+  static const std::vector<Command> kCommands = {
       search_command(),       tune_command(),       ask_command(),          tell_command(),
       explore_command(),      resume_command(),     simulate_command(),     worker_command(),
       slurm_command(),        new_command(),        validate_command(),     schema_command(),
@@ -52,54 +93,26 @@ std::span<const Command> commands() {
       db_vacuum_command(),    db_import_command(),  db_export_command(),    db_merge_command(),
       data_pack_command(),    data_info_command(),  data_inspect_command(), doctor_command(),
       bench_command(),        completion_command(), man_command()};
+  static const CommandTable kTable{kCommands, kGroups, kGlobals};
   return kTable;
 }
 
-std::span<const CommandGroup> command_groups() {
-  static constexpr std::array kGroups = {
-      CommandGroup{"study", "rename, copy, delete, stop, tag or annotate a study"},
-      CommandGroup{"db", "check, back up, restore, import, export or merge knowledge bases"},
-      CommandGroup{"data", "pack a data set into one file, or say what is in one"},
-  };
-  return kGroups;
+Result<Call> parse(const std::vector<std::string>& words) {
+  DETOL_ASSIGN(Call call, parse(command_table(), words, space_hint));
+  if (call.command != nullptr) DETOL_TRY(apply_globals(call.arguments));
+  return call;
 }
 
-std::vector<std::string_view> first_words() {
-  std::vector<std::string_view> words;
-  for (const Command& command : commands()) {
-    const std::string_view first = command.name.substr(0, command.name.find(' '));
-    if (words.empty() || words.back() != first) words.push_back(first);
-  }
-  return words;
+Result<int> show(const Rows& rows, const Globals& globals) {
+  return print_rows(rows, globals).map([] { return 0; });
 }
 
-std::vector<std::string_view> words_of(const CommandGroup& group) {
-  std::vector<std::string_view> words;
-  for (const Command& command : commands()) {
-    const std::size_t space = command.name.find(' ');
-    if (command.name.substr(0, space) == group.name && space != std::string_view::npos)
-      words.push_back(command.name.substr(space + 1));
-  }
-  return words;
+Result<int> show_record(const Rows& record, const Globals& globals) {
+  return print_record(record, globals).map([] { return 0; });
 }
 
-std::span<const Option> global_options() {
-  static const std::vector<Option> kOptions = {
-      {"--storage", "PATH", "the knowledge base; default $DETOL_STORAGE, else ./detol.db"},
-      {"-f,--format",
-       "FORMAT",
-       "how to print what was found; default: table",
-       Option::kOptional,
-       {"table", "json", "jsonl", "csv"}},
-      {"--columns", "NAMES",
-       "print only these columns, joined by commas, in this order; default: all that fit"},
-      {"-q,--quiet", "", "no progress, only warnings and errors"},
-      {"-v,--verbose", "", "more on stderr"},
-      {"--color", "WHEN", "colours; default: auto", Option::kOptional, {"auto", "always", "never"}},
-      {"--log-file", "FILE", "also write the log there; default: stderr alone"},
-      {"--debug", "", "everything on stderr"},
-  };
-  return kOptions;
+Result<int> show(const std::string& text) {
+  return print_data(text).map([] { return 0; });
 }
 
 }  // namespace detol::inline cli

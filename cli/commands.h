@@ -1,90 +1,28 @@
 #pragma once
 
-// Commands: the subcommands of `detol`. A command is data: its name, its options, examples
-// and a function; the parser, the help, the did-you-mean and the shell completions are made
-// from this table. A new command is one cmd_*.cpp and one row in commands.cpp.
+// The commands of `detol` (command_line/command.h). A new command is one cmd_*.cpp and one row in
+// commands.cpp.
 
-#include <map>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "core/log.h"
-#include "core/result.h"
+#include "command_line/command.h"
+#include "command_line/parse.h"
+#include "printing/output.h"
 
 namespace detol::inline cli {
 
-enum class Format { kTable, kJson, kJsonl, kCsv };
+// Returns all of them, and the options that every command accepts.
+const CommandTable& command_table();
 
-// Globals holds the global options, which every command accepts.
-struct Globals {
-  std::string storage = "detol.db";
-  Format format = Format::kTable;
-  bool color = false;
-  bool quiet = false;
-  std::vector<std::string> columns = {};  // those to print; empty: all that fit
-  int width = 0;                          // of the terminal on stdout; 0: it is none
-  LogOptions log;
-};
+// Parses `words`, argv without the program's name. Applies DETOL_STORAGE and sets up the log.
+// Errors (kUsage): one line, with a did-you-mean.
+Result<Call> parse(const std::vector<std::string>& words);
 
-// Option: an option or a positional argument of a command.
-struct Option {
-  std::string_view name;   // "--budget", "-j,--workers"; positional: "STUDY"
-  std::string_view value;  // a flag's argument: "FILE", "PATH..."; empty: a switch
-  std::string_view help;
-  enum Arity { kOptional, kRequired, kRepeated } arity = kOptional;
-  std::vector<std::string_view> words = {};  // the accepted values; empty: any
+// Print rows, one row or a text, and return 0. Errors: as print_rows.
+Result<int> show(const Rows& rows, const Globals& globals);
+Result<int> show_record(const Rows& record, const Globals& globals);
+Result<int> show(const std::string& text);
 
-  // Returns its key in Arguments: "budget", "workers", "STUDY".
-  std::string_view key() const;
-  bool is_positional() const { return !name.starts_with('-'); }
-  bool is_list() const { return value.ends_with("..."); }  // one flag, several words
-  bool is_switch() const { return value.empty() && !is_positional(); }
-};
-
-// Arguments: the words of one call, by the keys of the command's options.
-struct Arguments {
-  Globals globals;
-  std::map<std::string, std::vector<std::string>, std::less<>> given;
-
-  bool has(std::string_view key) const { return given.contains(key); }
-  std::string text(std::string_view key, std::string_view otherwise = {}) const;
-  std::vector<std::string> all(std::string_view key) const;
-
-  // Returns a whole number of at least `low`; nullopt if it was not given. Errors (kUsage).
-  Result<std::optional<std::int64_t>> number(std::string_view key, std::int64_t low) const;
-};
-
-struct Command {
-  std::string_view name;  // "search"; in a group two words: "study rename"
-  std::string_view summary;
-  std::vector<Option> options;
-  std::string_view examples;                       // shown under the help, one per line
-  Result<int> (*run)(const Arguments& arguments);  // the exit code, unless it is an error
-  std::string (*notes)() = nullptr;                // more help, such as the table of algorithms
-};
-
-// CommandGroup: a first word that several commands share, as in "study rename" and "study copy".
-struct CommandGroup {
-  std::string_view name;
-  std::string_view summary;
-};
-
-// Returns every command in the order of `detol --help`; those of a group are neighbours.
-std::span<const Command> commands();
-
-std::span<const CommandGroup> command_groups();
-
-// Returns what may follow `detol`: the names of commands and groups.
-std::vector<std::string_view> first_words();
-
-// Returns the second words of the commands of a group.
-std::vector<std::string_view> words_of(const CommandGroup& group);
-
-// Returns the options that every command accepts.
-std::span<const Option> global_options();
+// Returns the script that completes detol's words in a shell. REQUIRES: bash, zsh or fish.
+std::string completion_script(std::string_view shell);
 
 // The commands; each cmd_*.cpp defines at least one.
 Command search_command();

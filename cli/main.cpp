@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "bench/group.h"
-#include "cli/parse.h"
+#include "cli/commands.h"
 #include "core/exit_code.h"
 #include "core/fault.h"
 #include "core/log.h"

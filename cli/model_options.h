@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "cli/commands.h"
+#include "command_line/command.h"
 #include "models/thresholds.h"
 
 namespace detol::inline cli {

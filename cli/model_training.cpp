@@ -6,11 +6,11 @@
 #include <iterator>
 
 #include "cli/model_options.h"
-#include "cli/output.h"
 #include "cli/run_options.h"
 #include "core/exit_code.h"
 #include "core/log.h"
 #include "models/test_score.h"
+#include "printing/output.h"
 #include "scheduler/run/devices.h"
 #include "studies/best_trial.h"
 #include "trainer/trainer.h"
@@ -153,7 +153,7 @@ void say_parent(const OpenStudy& study, const ParentModel& parent) {
 
 Result<void> show_models(const OpenStudy& study, const std::vector<event::Model>& models,
                          const Globals& globals) {
-  DETOL_TRY(print_data(render(shown(models, globals), globals)));
+  DETOL_TRY(print_rows(shown(models, globals), globals));
   say_spread(study, models);
   return {};
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands.h"
+#include "command_line/command.h"
 #include "models/model_network.h"
 #include "models/retraining.h"
 #include "studies/model_rows.h"

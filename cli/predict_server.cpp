@@ -8,9 +8,9 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "cli/output.h"
 #include "core/json_text.h"
 #include "core/log.h"
+#include "printing/output.h"
 #include "web/http_server.h"
 
 namespace detol::inline cli {
@@ -149,9 +149,7 @@ class PredictionServer final : public HttpHandler {
   HttpResponse answer(const HttpRequest& request) override {
     const auto rows = answer_body(predictor_, request.body);
     if (!rows) return refused(400, rows.error().message);
-    Globals globals;
-    globals.format = Format::kJson;
-    return {.body = render(*rows, globals).value()};  // no columns are chosen
+    return {.body = render(*rows, {.format = Format::kJson}).value()};  // no columns are chosen
   }
 
  private:

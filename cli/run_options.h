@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "cli/commands.h"
+#include "command_line/command.h"
 #include "scheduler/run/study_run.h"
 
 namespace detol::inline cli {

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "cli/output.h"
 #include "cli/run_options.h"
 #include "cli/settings.h"
 #include "knowledge/query.h"
 #include "knowledge/studies.h"
 #include "models/choose_finally.h"
 #include "models/network_files.h"
+#include "printing/output.h"
 #include "scheduler/pruners/pruner.h"
 #include "scheduler/run/candidate_sample.h"
 #include "scheduler/run/devices.h"
@@ -204,8 +204,7 @@ Result<int> run_set_up(const SearchSetup& setup, const Arguments& arguments) {
   }
   DETOL_TRY(check_existing(setup.options));
   DETOL_ASSIGN(const Rows summary, summary_of(setup));
-  DETOL_TRY(print_data(render_record(summary, arguments.globals)));
-  return 0;
+  return show_record(summary, arguments.globals);
 }
 
 }  // namespace detol::inline cli

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/commands.h"
-#include "scheduler/run/preflight.h"
+#include "command_line/command.h"
 #include "knowledge/query.h"
+#include "scheduler/run/preflight.h"
 #include "scheduler/run/study_run.h"
 
 namespace detol::inline cli {

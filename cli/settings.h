@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/commands.h"
+#include "command_line/command.h"
 #include "encodings/study/study_config.h"
 
 namespace detol::inline cli {

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "cli/commands.h"
+#include "command_line/command.h"
 #include "encodings/study/study_config.h"
 
 namespace detol::inline cli {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "cli/commands.h"
+#include "command_line/command.h"
 #include "studies/labels.h"
 #include "studies/trial_summary.h"
 

@@ -6,13 +6,13 @@
 #include <csignal>
 #include <ctime>
 
-#include "cli/output.h"
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/terminal.h"
 #include "encodings/study/study_config.h"
 #include "knowledge/artefacts.h"
 #include "knowledge/studies.h"
+#include "printing/output.h"
 #include "scheduler/monitor/live_spent.h"
 #include "scheduler/monitor/study_monitor.h"
 #include "scheduler/time_limits.h"
@@ -126,8 +126,7 @@ Result<int> watch_study(const StudyRecord& record, const Arguments& arguments) {
       painter.draw(render(watch.view(), screen), screen);
     }
   } while (!watch.is_over() && !interrupts.came());
-  if (!is_live) DETOL_TRY(print_data(as_lines(watch.view(), arguments.globals)));
-  return 0;
+  return is_live ? 0 : show(as_lines(watch.view(), arguments.globals));
 }
 
 }  // namespace detol::inline cli

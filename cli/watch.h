@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "cli/commands.h"
+#include "command_line/command.h"
 #include "knowledge/query.h"
 
 namespace detol::inline cli {

@@ -87,6 +87,8 @@ room(report                      core encodings/space encodings/network encoding
                                  knowledge scheduler scheduler/monitor)
 
 room(web                         core)
+room(printing                    core knowledge)
+room(command_line                core printing)
 room(dashboard                   core report web)
 
 room(bench                       core encodings/network surrogate search trainer trainer/collectives
@@ -109,5 +111,5 @@ room(cli                         core encodings/schema encodings/common encoding
                                  trainer/backends/cpu trainer/backends/cuda trainer trainer/inheritance
                                  trainer/pruning trainer/quantization trainer/landscape export
                                  scheduler/pruners scheduler scheduler/monitor scheduler/launchers
-                                 scheduler/run scheduler/simulation report web dashboard bench
-                                 studies models report/gathering)
+                                 scheduler/run scheduler/simulation report web printing command_line
+                                 dashboard bench studies models report/gathering)

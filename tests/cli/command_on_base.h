@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/parse.h"
+#include "cli/commands.h"
 #include "knowledge/ledger.h"
 #include "tests/support/temp_folder.h"
 

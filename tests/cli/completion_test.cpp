@@ -1,4 +1,3 @@
-#include "cli/completion.h"
 
 #include <cstdlib>
 #include <fstream>
@@ -6,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/parse.h"
+#include "cli/commands.h"
 #include "tests/support/temp_folder.h"
 
 namespace detol {
@@ -20,9 +19,9 @@ TEST_P(CompletionOf, KnowsEveryCommandFlagAndValue) {
   testing::internal::CaptureStdout();
   ASSERT_TRUE(call->command->run(call->arguments));
   const std::string script = testing::internal::GetCapturedStdout();
-  for (const std::string_view word : first_words())
+  for (const std::string_view word : first_words(command_table()))
     EXPECT_NE(script.find(word), std::string::npos) << word;
-  for (const Command& command : commands()) {
+  for (const Command& command : command_table().commands) {
     const std::string_view last = command.name.substr(command.name.find(' ') + 1);
     EXPECT_NE(script.find(last), std::string::npos) << command.name;
     for (const Option& option : command.options) {

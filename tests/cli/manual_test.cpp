@@ -1,4 +1,4 @@
-#include "cli/manual.h"
+#include "command_line/manual.h"
 
 #include <filesystem>
 #include <sstream>
@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/parse.h"
+#include "cli/commands.h"
 #include "core/exit_code.h"
 #include "core/file.h"
 #include "tests/support/temp_folder.h"
@@ -25,7 +25,7 @@ TEST(Manual, PrintsLettersOfRoffAsTheyAre) {
 }
 
 TEST(Manual, HasAPageOfEveryCommandThatNamesItsOptionsAndTheirWords) {
-  for (const Command& command : commands()) {
+  for (const Command& command : command_table().commands) {
     const std::string page = manual_page(command);
     EXPECT_TRUE(page.starts_with(".TH ")) << page;
     EXPECT_TRUE(has(page, roff_text(command.summary))) << command.name;
@@ -36,19 +36,20 @@ TEST(Manual, HasAPageOfEveryCommandThatNamesItsOptionsAndTheirWords) {
       EXPECT_TRUE(has(page, roff_text(option.help))) << command.name << " " << name;
       for (std::string_view word : option.words) EXPECT_TRUE(has(page, roff_text(word))) << word;
     }
-    EXPECT_TRUE(has(manual_page(), roff_text(page_name(command)))) << command.name;
+    EXPECT_TRUE(has(manual_page(command_table()), roff_text(page_name(command)))) << command.name;
   }
 }
 
 TEST(Manual, TellsGlobalOptionsAndExitCodesOnce) {
-  const std::string page = manual_page();
-  for (const Option& option : global_options()) EXPECT_TRUE(has(page, roff_text(option.help)));
+  const std::string page = manual_page(command_table());
+  for (const Option& option : command_table().globals)
+    EXPECT_TRUE(has(page, roff_text(option.help)));
   for (const ExitCodeRow& row : kExitCodes) EXPECT_TRUE(has(page, roff_text(row.meaning)));
 }
 
 // Nothing but the macros that the pages use begins with a dot.
 TEST(Manual, HasNoLineThatRoffWouldTakeForARequestOfItsOwn) {
-  for (const Command& command : commands()) {
+  for (const Command& command : command_table().commands) {
     std::istringstream lines(manual_page(command));
     for (std::string line; std::getline(lines, line);) {
       if (!line.starts_with(".") && !line.starts_with("'")) continue;

@@ -1,11 +1,11 @@
-#include "cli/parse.h"
-
 #include <cstdlib>
 #include <map>
 #include <set>
 #include <sstream>
 
 #include <gtest/gtest.h>
+
+#include "cli/commands.h"
 
 namespace detol {
 namespace {
@@ -108,7 +108,7 @@ TEST(Parse, PrintsHelpAndVersion) {
   EXPECT_EQ(parse({})->command, nullptr);
   EXPECT_NE(parse({})->text.find("Subcommands:"), std::string::npos);
   EXPECT_TRUE(parse({"--version"})->text.starts_with("detol "));
-  for (const Command& command : commands()) {
+  for (const Command& command : command_table().commands) {
     const std::string name(command.name);
     const std::size_t space = name.find(' ');
     auto words = space == std::string::npos
@@ -134,13 +134,13 @@ TEST(Parse, HelpMarksWhatMustBeGiven) {
 }
 
 TEST(Parse, AGroupAloneSaysWhatItHas) {
-  for (const CommandGroup& group : command_groups()) {
+  for (const CommandGroup& group : command_table().groups) {
     for (const auto& words : std::vector<std::vector<std::string>>{
              {std::string(group.name)}, {std::string(group.name), "--help"}}) {
       const auto call = parse(words);
       ASSERT_TRUE(call) << call.error().message;
       EXPECT_EQ(call->command, nullptr);
-      for (const std::string_view word : words_of(group))
+      for (const std::string_view word : words_of(command_table(), group))
         EXPECT_NE(call->text.find(word), std::string::npos) << word;
     }
   }
@@ -179,15 +179,15 @@ TEST(Help, SaysTheDefaultOfEveryOptionThatHasOne) {
     return option.is_switch() || option.arity != Option::kOptional ||
            option.help.find("default") != std::string_view::npos;
   };
-  for (const Option& option : global_options()) EXPECT_TRUE(says(option)) << option.name;
-  for (const Command& command : commands()) {
+  for (const Option& option : command_table().globals) EXPECT_TRUE(says(option)) << option.name;
+  for (const Command& command : command_table().commands) {
     for (const Option& option : command.options)
       EXPECT_NE(says(option), has_no_default(command, option)) << command.name << option.name;
   }
 }
 
 TEST(Help, KeepsOptionsWithinEightyColumns) {
-  for (const Command& command : commands()) {
+  for (const Command& command : command_table().commands) {
     std::vector<std::string> words;
     std::istringstream name{std::string(command.name)};
     for (std::string word; name >> word;) words.push_back(word);

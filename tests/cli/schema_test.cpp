@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/parse.h"
+#include "cli/commands.h"
 #include "core/file.h"
 #include "core/table.h"
 #include "encodings/schema/yaml_value.h"

@@ -2,10 +2,10 @@
 
 #include <map>
 
-#include "report/gathering/live_study.h"
 #include "encodings/study/study_config.h"
 #include "knowledge/artefacts.h"
 #include "knowledge/requests.h"
+#include "report/gathering/live_study.h"
 #include "studies/study_requests.h"
 #include "tests/cli/command_on_base.h"
 

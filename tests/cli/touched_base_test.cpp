@@ -10,7 +10,6 @@
 #include <gtest/gtest.h>
 
 #include "cli/commands.h"
-#include "cli/parse.h"
 #include "encodings/study/study_config.h"
 #include "knowledge/ledger.h"
 #include "tests/knowledge/support.h"
@@ -188,11 +187,11 @@ TEST(TouchedBases, AreAskedOfEveryCommand) {
       return command.name == words[0] ||
              (words.size() > 1 && command.name == words[0] + " " + words[1]);
     };
-    const auto found = std::ranges::find_if(commands(), is_it);
-    ASSERT_NE(found, commands().end()) << words[0];
+    const auto found = std::ranges::find_if(command_table().commands, is_it);
+    ASSERT_NE(found, command_table().commands.end()) << words[0];
     called.insert(std::string(found->name));
   }
-  for (const Command& command : commands())
+  for (const Command& command : command_table().commands)
     EXPECT_NE(called.contains(std::string(command.name)), kOthers.contains(command.name))
         << command.name << " belongs into one of the lists";
 }

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/parse.h"
+#include "cli/commands.h"
 #include "core/file.h"
 #include "knowledge/exchange/optuna.h"
 #include "tests/support/temp_folder.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/parse.h"
+#include "cli/commands.h"
 #include "cli/study_source.h"
 #include "encodings/study/written_parameters.h"
 

@@ -1,15 +1,28 @@
-#include "cli/manual.h"
+#include "command_line/manual.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <span>
 
 #include "core/exit_code.h"
 
-namespace detol::inline cli {
+namespace detol::inline command_line {
 namespace {
+
+struct Escape {
+  char letter;
+  std::string_view text;
+};
+constexpr std::array<Escape, 7> kEscapes = {{{'\\', "\\e"},
+                                             {'-', "\\-"},
+                                             {'\'', "\\(aq"},
+                                             {'`', "\\(ga"},
+                                             {'^', "\\(ha"},
+                                             {'~', "\\(ti"},
+                                             {'"', "\\(dq"}}};
 
 std::string heading(std::string_view page) {
   std::string upper(page);
@@ -69,9 +82,9 @@ std::string synopsis_of(const Command& command) {
   return text + "\n";
 }
 
-std::string commands_section() {
+std::string commands_section(std::span<const Command> commands) {
   std::string text = ".SH COMMANDS\n";
-  for (const Command& command : commands())
+  for (const Command& command : commands)
     text += fmt::format(".TP\n\\fB{}\\fR\n{}; see \\fB{}\\fR(1)\n", roff_text(command.name),
                         roff_text(command.summary), roff_text(page_name(command)));
   return text;
@@ -92,31 +105,11 @@ std::string roff_text(std::string_view text) {
   for (const char c : text) {
     if (at_line_begin && (c == '.' || c == '\'')) out += "\\&";
     at_line_begin = c == '\n';
-    switch (c) {
-      case '\\':
-        out += "\\e";
-        break;
-      case '-':
-        out += "\\-";
-        break;
-      case '\'':
-        out += "\\(aq";
-        break;
-      case '`':
-        out += "\\(ga";
-        break;
-      case '^':
-        out += "\\(ha";
-        break;
-      case '~':
-        out += "\\(ti";
-        break;
-      case '"':
-        out += "\\(dq";
-        break;
-      default:
-        out += c;
-    }
+    const auto escape = std::ranges::find(kEscapes, c, &Escape::letter);
+    if (escape != kEscapes.end())
+      out += escape->text;
+    else
+      out += c;
   }
   return out;
 }
@@ -127,13 +120,14 @@ std::string page_name(const Command& command) {
   return name;
 }
 
-std::string manual_page() {
+std::string manual_page(const CommandTable& table) {
   return heading("detol") +
          name_section("detol", "finds neural networks and hyperparameters automatically") +
          ".SH SYNOPSIS\n\\fBdetol\\fR \\fICOMMAND\\fR [OPTIONS]\n"
          ".SH DESCRIPTION\nStandard output is data only; progress, hints and errors go to standard "
          "error.\n" +
-         commands_section() + options_section("GLOBAL OPTIONS", global_options()) + exit_section();
+         commands_section(table.commands) + options_section("GLOBAL OPTIONS", table.globals) +
+         exit_section();
 }
 
 std::string manual_page(const Command& command) {
@@ -145,4 +139,4 @@ std::string manual_page(const Command& command) {
   return text + ".SH SEE ALSO\n\\fBdetol\\fR(1) for global options and exit codes\n";
 }
 
-}  // namespace detol::inline cli
+}  // namespace detol::inline command_line

@@ -1,4 +1,4 @@
-#include "cli/trial_table.h"
+#include "printing/trial_table.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 
 #include "core/json_text.h"
 
-namespace detol::inline cli {
+namespace detol::inline printing {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -104,4 +104,4 @@ Rows trial_table_of(const Rows& trials, const std::vector<std::string>& columns)
   return table;
 }
 
-}  // namespace detol::inline cli
+}  // namespace detol::inline printing

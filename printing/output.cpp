@@ -1,4 +1,4 @@
-#include "cli/output.h"
+#include "printing/output.h"
 
 #include <fmt/format.h>
 
@@ -10,14 +10,14 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "cli/table_layout.h"
 #include "core/descriptor.h"
 #include "core/file.h"
 #include "core/json_numbers.h"
 #include "core/json_text.h"
 #include "core/utf8.h"
+#include "printing/table_layout.h"
 
-namespace detol::inline cli {
+namespace detol::inline printing {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 7> kSpreadColumns = {
     "params", "probabilities",    "predictions"};
 
 bool holds_json(std::string_view column) {
-  return std::find(kJsonColumns.begin(), kJsonColumns.end(), column) != kJsonColumns.end();
+  return std::ranges::find(kJsonColumns, column) != kJsonColumns.end();
 }
 
 Json to_json(const std::string& column, const Cell& cell) {
@@ -50,10 +50,6 @@ Json to_object(const Rows& rows, std::size_t row) {
   return object;
 }
 
-std::string dump(const Json& json, int indent) {
-  return compact(json, indent);
-}
-
 // Grid: the words of a table or CSV file.
 struct Grid {
   std::vector<std::string> columns;
@@ -61,7 +57,7 @@ struct Grid {
   std::vector<bool> right;  // by column: only numbers
 
   std::size_t column(const std::string& name) {
-    const auto found = std::find(columns.begin(), columns.end(), name);
+    const auto found = std::ranges::find(columns, name);
     if (found != columns.end()) return static_cast<std::size_t>(found - columns.begin());
     columns.push_back(name);
     right.push_back(true);
@@ -75,7 +71,7 @@ std::string word_of(const Json& value, bool for_people) {
   if (for_people && value.is_array() && value.size() == 2 && value[0].is_number())
     return fmt::format("{} to {}", word_of(value[0], true), word_of(value[1], true));
   if (value.is_number_float() && for_people) return fmt::format("{:.6g}", value.get<double>());
-  return dump(value, -1);
+  return compact(value);
 }
 
 // Appends the word of a cell that holds no JSON, without a Json of it: a large result has many.
@@ -92,7 +88,7 @@ void append_word(std::string& words, const Cell& cell, bool for_people) {
   } else if (for_people) {
     fmt::format_to(std::back_inserter(words), "{:.6g}", *real);
   } else {
-    words += dump(*real, -1);
+    words += compact(Json(*real));
   }
 }
 
@@ -110,16 +106,6 @@ bool is_number(const Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text == "NaN";
   const auto* real = std::get_if<double>(&cell);
   return real == nullptr || !std::isinf(*real);
-}
-
-// Escapes text from outside, which must not move the cursor or end a line.
-void escape(Grid& grid) {
-  for (std::string& name : grid.columns) name = printable(name);
-  for (auto& row : grid.rows) {
-    for (std::string& word : row) {
-      if (!is_plain_ascii(word)) word = printable(word);
-    }
-  }
 }
 
 bool spreads(std::string_view column) {
@@ -163,7 +149,6 @@ Grid to_grid(const Rows& rows, bool for_people) {
     grid.rows.push_back(std::move(words));
   }
   for (auto& row : grid.rows) row.resize(grid.columns.size(), for_people ? "-" : "");
-  if (for_people) escape(grid);
   return grid;
 }
 
@@ -195,14 +180,17 @@ std::string to_csv(const Grid& grid) {
   return text;
 }
 
+// Text from outside must not move the cursor or end a line.
 std::string to_list(const Grid& grid, bool color) {
+  std::vector<std::string> names;
   std::size_t width = 0;
-  for (const std::string& name : grid.columns) width = std::max(width, width_of(name));
+  for (const std::string& name : grid.columns)
+    width = std::max(width, width_of(names.emplace_back(printable(name))));
   std::string text;
-  for (std::size_t i = 0; i < grid.columns.size(); ++i) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
     std::string name;
-    append_padded(name, grid.columns[i], width, false);
-    text += bold(name, color) + "  " + grid.rows.front()[i] + "\n";
+    append_padded(name, names[i], width, false);
+    text += bold(name, color) + "  " + printable(grid.rows.front()[i]) + "\n";
   }
   return text;
 }
@@ -211,7 +199,7 @@ std::string to_list(const Grid& grid, bool color) {
 Result<void> write_json_array(const Rows& rows, const Sink& sink) {
   if (rows.rows.empty()) return sink("[]\n");
   for (std::size_t i = 0; i < rows.rows.size(); ++i) {
-    std::string object = dump(to_object(rows, i), 2);
+    std::string object = compact(to_object(rows, i), 2);
     for (std::size_t end = 0; (end = object.find('\n', end)) != std::string::npos; end += 3)
       object.insert(end + 1, "  ");
     DETOL_TRY(sink((i == 0 ? "[\n  " : ",\n  ") + object));
@@ -221,7 +209,7 @@ Result<void> write_json_array(const Rows& rows, const Sink& sink) {
 
 Result<void> write_json_lines(const Rows& rows, const Sink& sink) {
   for (std::size_t i = 0; i < rows.rows.size(); ++i)
-    DETOL_TRY(sink(dump(to_object(rows, i), -1) + "\n"));
+    DETOL_TRY(sink(compact(to_object(rows, i)) + "\n"));
   return {};
 }
 
@@ -269,63 +257,49 @@ Table table_of(const Grid& grid) {
   return table;
 }
 
-// Returns the columns of these names.
-Result<Rows> chosen(const Rows& rows, const std::vector<std::string>& names) {
-  DETOL_ASSIGN(const auto places, places_of(names, rows.columns));
-  Rows some;
-  for (const std::size_t place : places) some.columns.push_back(rows.columns[place]);
-  for (const auto& row : rows.rows) {
-    auto& short_row = some.rows.emplace_back();
-    for (const std::size_t place : places) short_row.push_back(row[place]);
-  }
+// Returns the elements at these places.
+template <typename T>
+std::vector<T> picked(const std::vector<T>& all, const std::vector<std::size_t>& places) {
+  std::vector<T> some;
+  for (const std::size_t place : places) some.push_back(all[place]);
   return some;
 }
 
-Result<Grid> chosen(const Grid& grid, const std::vector<std::string>& names) {
+// Return the columns of these names; all where there are no names.
+Result<Rows> chosen(Rows rows, const std::vector<std::string>& names) {
+  if (names.empty()) return rows;
+  DETOL_ASSIGN(const auto places, places_of(names, rows.columns));
+  rows.columns = picked(rows.columns, places);
+  for (auto& row : rows.rows) row = picked(row, places);
+  return rows;
+}
+
+Result<Grid> chosen(Grid grid, const std::vector<std::string>& names) {
+  if (names.empty()) return grid;
   DETOL_ASSIGN(const auto places, places_of(names, grid.columns));
-  Grid some;
-  for (const std::size_t place : places) {
-    some.columns.push_back(grid.columns[place]);
-    some.right.push_back(grid.right[place]);
-  }
-  for (const auto& row : grid.rows) {
-    auto& short_row = some.rows.emplace_back();
-    for (const std::size_t place : places) short_row.push_back(row[place]);
-  }
-  return some;
+  grid.columns = picked(grid.columns, places);
+  grid.right = picked(grid.right, places);
+  for (auto& row : grid.rows) row = picked(row, places);
+  return grid;
 }
 
 // Writes row by row unless columns depend on rows, so that a large text is never in memory at once.
-Result<void> write_all(const Rows& rows, const Globals& globals, const Sink& sink) {
-  switch (globals.format) {
-    case Format::kJson:
-      return write_json_array(rows, sink);
-    case Format::kJsonl:
-      return write_json_lines(rows, sink);
-    case Format::kCsv: {
-      if (std::ranges::none_of(rows.columns, spreads)) return write_plain_csv(rows, sink);
-      Grid grid = to_grid(rows, false);
-      if (!globals.columns.empty()) {
-        DETOL_ASSIGN(grid, chosen(grid, globals.columns));
-      }
-      return sink(to_csv(grid));
-    }
-    case Format::kTable:
-      break;
+// Columns are left out before their words are made, where they need not be spread for their names.
+Result<void> write_rows(const Rows& rows, const PrintStyle& style, const Sink& sink) {
+  if (style.format == Format::kTable) {
+    const bool is_plain = std::ranges::none_of(rows.columns, holds_json);
+    return write_table(is_plain ? table_of(rows) : table_of(to_grid(rows, true)), style, sink);
   }
-  const bool is_plain = std::ranges::none_of(rows.columns, holds_json);
-  return write_table(is_plain ? table_of(rows) : table_of(to_grid(rows, true)), globals, sink);
-}
-
-// Leaves columns out before their words are made, where it need not spread them to know their
-// names.
-Result<void> write_rows(const Rows& rows, const Globals& globals, const Sink& sink) {
-  const bool is_json = globals.format == Format::kJson || globals.format == Format::kJsonl;
-  const bool by_words =
-      globals.format == Format::kTable || (!is_json && std::ranges::any_of(rows.columns, spreads));
-  if (globals.columns.empty() || by_words) return write_all(rows, globals, sink);
-  DETOL_ASSIGN(const Rows some, chosen(rows, globals.columns));
-  return write_all(some, globals, sink);
+  if (style.format == Format::kCsv && std::ranges::any_of(rows.columns, spreads)) {
+    DETOL_ASSIGN(const Grid grid, chosen(to_grid(rows, false), style.columns));
+    return sink(to_csv(grid));
+  }
+  const auto write = style.format == Format::kJson    ? write_json_array
+                     : style.format == Format::kJsonl ? write_json_lines
+                                                      : write_plain_csv;
+  if (style.columns.empty()) return write(rows, sink);
+  DETOL_ASSIGN(const Rows some, chosen(rows, style.columns));
+  return write(some, sink);
 }
 
 Result<void> put(const std::string& text) {
@@ -335,28 +309,24 @@ Result<void> put(const std::string& text) {
 
 }  // namespace
 
-Result<std::string> render(const Rows& rows, const Globals& globals) {
+Result<std::string> render(const Rows& rows, const PrintStyle& style) {
   std::string all;
-  DETOL_TRY(write_rows(rows, globals, [&all](const std::string& text) -> Result<void> {
+  DETOL_TRY(write_rows(rows, style, [&all](const std::string& text) -> Result<void> {
     all += text;
     return {};
   }));
   return all;
 }
 
-Result<std::string> render_record(const Rows& record, const Globals& globals) {
-  if (globals.format == Format::kCsv || globals.format == Format::kJsonl)
-    return render(record, globals);
-  if (globals.format == Format::kTable) {
-    Grid grid = to_grid(record, true);
-    if (!globals.columns.empty()) {
-      DETOL_ASSIGN(grid, chosen(grid, globals.columns));
-    }
-    return to_list(grid, globals.color);
-  }
-  if (globals.columns.empty()) return dump(to_object(record, 0), 2) + "\n";
-  DETOL_ASSIGN(const Rows some, chosen(record, globals.columns));
-  return dump(to_object(some, 0), 2) + "\n";
+Result<std::string> render_record(const Rows& record, const PrintStyle& style) {
+  if (style.format == Format::kCsv || style.format == Format::kJsonl) return render(record, style);
+  if (style.format == Format::kTable)
+    return chosen(to_grid(record, true), style.columns).map([&](const Grid& grid) {
+      return to_list(grid, style.color);
+    });
+  return chosen(record, style.columns).map([](const Rows& some) {
+    return compact(to_object(some, 0), 2) + "\n";
+  });
 }
 
 Result<void> print_data(const std::string& text) {
@@ -365,14 +335,14 @@ Result<void> print_data(const std::string& text) {
   return fail(ErrorCode::kStorage, "cannot write to the standard output");
 }
 
-Result<void> print_data(const Result<std::string>& text) {
-  if (!text) return tl::unexpected(text.error());
-  return print_data(*text);
+Result<void> print_rows(const Rows& rows, const PrintStyle& style) {
+  DETOL_TRY(write_rows(rows, style, put));
+  return print_data(std::string());
 }
 
-Result<void> print_rows(const Rows& rows, const Globals& globals) {
-  DETOL_TRY(write_rows(rows, globals, put));
-  return print_data(std::string());
+Result<void> print_record(const Rows& record, const PrintStyle& style) {
+  DETOL_ASSIGN(const std::string text, render_record(record, style));
+  return print_data(text);
 }
 
 Result<void> write_output(const std::filesystem::path& path, std::string_view bytes) {
@@ -386,4 +356,4 @@ Result<void> write_output(const std::filesystem::path& path, std::string_view by
   return file ? Result<void>() : cannot("write", path, ErrorCode::kStorage);
 }
 
-}  // namespace detol::inline cli
+}  // namespace detol::inline printing

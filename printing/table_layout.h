@@ -8,10 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/commands.h"
+#include "core/result.h"
 #include "core/utf8.h"
+#include "printing/style.h"
 
-namespace detol::inline cli {
+namespace detol::inline printing {
 
 using Sink = std::function<Result<void>(const std::string&)>;
 
@@ -54,8 +55,8 @@ struct Table {
 Result<std::vector<std::size_t>> places_of(const std::vector<std::string>& wanted,
                                            const std::vector<std::string>& names);
 
-// Writes the table line by line, as wide as `globals.width` at most (output.h). Errors as
+// Writes the table line by line, as wide as `style.width` at most (output.h). Errors as
 // places_of().
-Result<void> write_table(const Table& table, const Globals& globals, const Sink& sink);
+Result<void> write_table(const Table& table, const PrintStyle& style, const Sink& sink);
 
-}  // namespace detol::inline cli
+}  // namespace detol::inline printing

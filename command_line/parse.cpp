@@ -1,25 +1,18 @@
-#include "cli/parse.h"
+#include "command_line/parse.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <list>
 #include <map>
 #include <span>
 #include <sstream>
 
-#include "cli/settings.h"
-#include "core/home.h"
-#include "core/log.h"
 #include "core/table.h"
-#include "core/terminal.h"
 #include "core/utf8.h"
 
-namespace detol::inline cli {
+namespace detol::inline command_line {
 namespace {
 
 // Slot: an option of the table and the words that CLI11 stores for it. Slots are in a std::list,
@@ -33,10 +26,10 @@ struct Slot {
 constexpr std::string_view kProgram = "COMMAND";  // the option of words behind "--"
 
 // Returns whether the words call a command that takes a program.
-bool takes_program(const std::vector<std::string>& words) {
+bool takes_program(const CommandTable& table, const std::vector<std::string>& words) {
   const Command* command = nullptr;
   for (const std::string& word : words) {
-    if (command == nullptr) command = find_row(commands(), word);
+    if (command == nullptr) command = find_row(table.commands, word);
   }
   return command != nullptr &&
          std::ranges::find(command->options, kProgram, &Option::name) != command->options.end();
@@ -83,45 +76,26 @@ std::string footer_of(const Command& command) {
   return text + "Global options: detol --help";
 }
 
-std::vector<std::string_view> names_of_options(const Command& command) {
-  std::vector<std::string_view> names;
-  for (const auto& options : {std::span<const Option>(command.options), global_options()}) {
-    for (const Option& option : options) {
-      if (!option.is_positional()) names.push_back(option.name.substr(option.name.find("--")));
-    }
-  }
-  return names;
-}
-
-// Returns "; did you mean --space cnn?" for the name of a space where a command takes one; else "".
-std::string space_hint(const Command& command, const std::string& word) {
-  const bool takes_space =
-      std::ranges::find(command.options, "--space", &Option::name) != command.options.end();
-  const bool is_space =
-      word.ends_with(".yaml") || word.ends_with(".yml") || find_space(word) != word;
-  return takes_space && is_space ? fmt::format("; did you mean --space {}?", printable(word)) : "";
-}
-
-tl::unexpected<Error> unexpected_word(const Command& command, const std::string& word) {
+tl::unexpected<Error> unexpected_word(const Command& command, const std::string& word,
+                                      std::span<const std::string_view> known, WordHint hint) {
   const std::string name = word.substr(0, word.find('='));
   std::string message;
   if (word.starts_with("-")) {
     message = fmt::format("{} has no option {}", command.name, in_quotes(name));
-    const std::vector<std::string_view> known = names_of_options(command);
     if (const auto instead = said_here("option", name, known); !instead.empty())
       message += fmt::format("; write {}", instead);
     else if (const auto guess = did_you_mean(name, known))
       message += fmt::format("; did you mean '{}'?", *guess);
   } else {
-    message = fmt::format("unexpected argument {}{}", in_quotes(word), space_hint(command, word));
+    message = fmt::format("unexpected argument {}{}", in_quotes(word), hint(command, word));
   }
   return fail(ErrorCode::kUsage, fmt::format("{} (detol {} --help)", message, command.name));
 }
 
 // Returns "--top needs a value: the best N, as a list" for an option at the end of the words.
-tl::unexpected<Error> without_value(std::string_view name) {
-  for (const Command& command : commands()) {
-    for (const auto& options : {std::span<const Option>(command.options), global_options()}) {
+tl::unexpected<Error> without_value(const CommandTable& table, std::string_view name) {
+  for (const Command& command : table.commands) {
+    for (const auto& options : {std::span<const Option>(command.options), table.globals}) {
       for (const Option& option : options) {
         if (option.is_positional() || !option.name.ends_with(name)) continue;
         return fail(ErrorCode::kUsage, fmt::format("{} needs a value, {}: {} (detol --help)", name,
@@ -159,48 +133,15 @@ Result<void> collect(const std::list<Slot>& slots, Arguments& arguments) {
   return {};
 }
 
-Result<void> apply_globals(Arguments& arguments) {
-  Globals& globals = arguments.globals;
-  const char* storage = std::getenv("DETOL_STORAGE");  // NOLINT(concurrency-mt-unsafe)
-  globals.storage = arguments.text("storage", storage != nullptr ? storage : "detol.db");
-  if (globals.storage.empty()) return fail(ErrorCode::kUsage, "--storage is empty");
-  std::error_code ignored;
-  if (!std::filesystem::exists(globals.storage, ignored))
-    globals.storage = at_home(globals.storage).string();
-  DETOL_TRY(check_path("--storage", globals.storage));
-  const std::string format = arguments.text("format", "table");
-  globals.format = format == "json"    ? Format::kJson
-                   : format == "jsonl" ? Format::kJsonl
-                   : format == "csv"   ? Format::kCsv
-                                       : Format::kTable;
-  globals.color = wants_color(arguments.text("color", "auto"), STDOUT_FILENO);
-  if (::isatty(STDOUT_FILENO) == 1) globals.width = screen_at(STDOUT_FILENO, false).columns;
-  std::istringstream columns(arguments.text("columns"));
-  for (std::string name; std::getline(columns, name, ',');) globals.columns.push_back(name);
-  globals.quiet = arguments.has("quiet");
-  LogOptions& log = globals.log;
-  log.file = arguments.text("log-file");
-  DETOL_TRY(check_path("--log-file", log.file));
-  if (globals.quiet) log.level = LogLevel::kWarning;
-  if (arguments.has("verbose") || arguments.has("debug")) log.level = LogLevel::kDebug;
-  return set_up_log(log);
-}
-
-Call to_print(std::string text) {
-  Call call;
-  call.text = std::move(text);
-  return call;
-}
-
 // Parser: the program as a CLI11 app with one subcommand per command.
 class Parser {
  public:
-  Parser() {
+  Parser(const CommandTable& table, WordHint hint) : table_(table), hint_(hint) {
     app_.require_subcommand(0, 1);
     app_.allow_extras();
     app_.set_version_flag("--version", "detol " DETOL_VERSION);
-    for (const Option& option : global_options()) add_option(app_, option, global_slots_);
-    for (const Command& command : commands()) add(command);
+    for (const Option& option : table.globals) add_option(app_, option, global_slots_);
+    for (const Command& command : table.commands) add(command);
     app_.footer(
         "Examples:\n  detol search --space configs/cnn.yaml --budget 10cpu-min\n"
         "  detol best fashion-cnn -f json\n  detol search --help");
@@ -211,37 +152,37 @@ class Parser {
     try {
       app_.parse(std::vector<std::string>(words.rbegin(), words.rend()));
     } catch (const CLI::Success&) {
-      return to_print(text_for(words));
+      return Call{.text = text_for(words)};
     } catch (const CLI::ArgumentMismatch& error) {
       const std::string_view text = error.what();
-      return without_value(text.substr(0, text.find(':')));
+      return without_value(table_, text.substr(0, text.find(':')));
     } catch (const CLI::ParseError& error) {
       return fail(ErrorCode::kUsage, fmt::format("{} (detol --help)", error.what()));
     }
     const CLI::App* const chosen = chosen_app();
     if (chosen == &app_) return without_command();
-    if (const CommandGroup* group = find_row(command_groups(), chosen->get_name()))
+    if (const CommandGroup* group = find_row(table_.groups, chosen->get_name()))
       return without_second_word(*group);
     const std::size_t row = index_of(chosen);
-    const Command& command = commands()[row];
+    const Command& command = table_.commands[row];
     std::vector<std::string> extras = app_.remaining(true);
     std::erase(extras, "--");  // the words after it are no options
-    if (!extras.empty()) return unexpected_word(command, extras.front());
+    if (!extras.empty())
+      return unexpected_word(command, extras.front(), flags_of(table_, command), hint_);
     Call call;
     call.command = &command;
     DETOL_TRY(collect(global_slots_, call.arguments));
     DETOL_TRY(collect(slots_[row], call.arguments));
     if (!behind.empty())
       call.arguments.given[std::string(kProgram)].assign(behind.begin(), behind.end());
-    DETOL_TRY(apply_globals(call.arguments));
     return call;
   }
 
  private:
   void add(const Command& command) {
-    const std::size_t space = command.name.find(' ');
-    CLI::App& above = space == std::string_view::npos ? app_ : group(command.name.substr(0, space));
-    CLI::App* sub = above.add_subcommand(std::string(command.name.substr(space + 1)),
+    const auto [first, second] = words_of(command);
+    CLI::App& above = second.empty() ? app_ : group(first);
+    CLI::App* sub = above.add_subcommand(std::string(second.empty() ? first : second),
                                          std::string(command.summary));
     sub->fallthrough()->allow_extras();
     sub->footer("");  // replaces the inherited one
@@ -255,7 +196,7 @@ class Parser {
   CLI::App& group(std::string_view name) {
     CLI::App*& made = groups_[name];
     if (made != nullptr) return *made;
-    const CommandGroup& row = *find_row(command_groups(), name);
+    const CommandGroup& row = *find_row(table_.groups, name);
     made = app_.add_subcommand(std::string(name), std::string(row.summary));
     made->require_subcommand(0, 1)->fallthrough()->allow_extras();
     made->footer(fmt::format("Run `detol {} COMMAND --help` for details.", name));
@@ -290,20 +231,22 @@ class Parser {
 
   Result<Call> without_command() const {
     const std::vector<std::string> extras = app_.remaining();
-    if (extras.empty()) return to_print(app_.help());
+    if (extras.empty()) return Call{.text = app_.help()};
     if (extras.front().starts_with('-'))
       return fail(ErrorCode::kUsage,
                   fmt::format("unknown option '{}' (detol --help)", extras.front()));
-    return fail(ErrorCode::kUsage, unknown_name("command", extras.front(), first_words()));
+    return fail(ErrorCode::kUsage, unknown_name("command", extras.front(), first_words(table_)));
   }
 
   Result<Call> without_second_word(const CommandGroup& group) const {
     const std::vector<std::string> extras = app_.remaining(true);
-    if (extras.empty()) return to_print(app_.help());
+    if (extras.empty()) return Call{.text = app_.help()};
     const std::string what = fmt::format("{} command", group.name);
-    return fail(ErrorCode::kUsage, unknown_name(what, extras.front(), words_of(group)));
+    return fail(ErrorCode::kUsage, unknown_name(what, extras.front(), words_of(table_, group)));
   }
 
+  const CommandTable& table_;
+  const WordHint hint_;
   CLI::App app_{"Searches neural network architectures and hyperparameters.", "detol"};
   std::list<Slot> global_slots_;
   std::vector<std::list<Slot>> slots_;
@@ -313,12 +256,12 @@ class Parser {
 
 }  // namespace
 
-Result<Call> parse(const std::vector<std::string>& words) {
+Result<Call> parse(const CommandTable& table, const std::vector<std::string>& words,
+                   WordHint hint) {
+  Parser parser(table, hint);
   const auto dashes = std::ranges::find(words, "--");
-  if (dashes == words.end() || !takes_program(words)) return Parser().parse(words, {});
-  return Parser().parse(
-      {words.begin(), dashes},
-      std::span(words).subspan(static_cast<std::size_t>(dashes - words.begin()) + 1));
+  if (dashes == words.end() || !takes_program(table, words)) return parser.parse(words, {});
+  return parser.parse({words.begin(), dashes}, {dashes + 1, words.end()});
 }
 
-}  // namespace detol::inline cli
+}  // namespace detol::inline command_line

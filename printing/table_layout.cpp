@@ -1,4 +1,4 @@
-#include "cli/table_layout.h"
+#include "printing/table_layout.h"
 
 #include <algorithm>
 #include <numeric>
@@ -7,7 +7,7 @@
 #include "core/table.h"
 #include "core/terminal.h"
 
-namespace detol::inline cli {
+namespace detol::inline printing {
 namespace {
 
 std::string_view title_of(const Table& table, std::size_t column) {
@@ -64,21 +64,21 @@ void fit(Layout& layout, std::size_t width) {
     log_info("columns that do not fit: {} (--columns NAMES, or -f csv)", left_out);
 }
 
-Result<Layout> layout_of(const Table& table, const Globals& globals) {
+Result<Layout> layout_of(const Table& table, const PrintStyle& style) {
   const std::size_t count = table.widths.size();
   std::vector<std::string> names;
   for (std::size_t i = 0; i < count; ++i) names.emplace_back(title_of(table, i));
   Layout layout{
       .columns = std::vector<std::size_t>(count), .titles = names, .widths = table.widths};
   std::iota(layout.columns.begin(), layout.columns.end(), 0);
-  if (!globals.columns.empty()) {
-    DETOL_ASSIGN(layout.columns, places_of(globals.columns, names));
+  if (!style.columns.empty()) {
+    DETOL_ASSIGN(layout.columns, places_of(style.columns, names));
   }
-  if (globals.width == 0) return layout;
+  if (style.width == 0) return layout;
   layout.titles = short_names(names);
   for (std::size_t i = 0; i < count; ++i)
     layout.widths[i] = std::max(table.body_widths[i], width_of(layout.titles[i]));
-  if (globals.columns.empty()) fit(layout, static_cast<std::size_t>(globals.width));
+  if (style.columns.empty()) fit(layout, static_cast<std::size_t>(style.width));
   return layout;
 }
 
@@ -117,8 +117,8 @@ Result<std::vector<std::size_t>> places_of(const std::vector<std::string>& wante
   return places;
 }
 
-Result<void> write_table(const Table& table, const Globals& globals, const Sink& sink) {
-  DETOL_ASSIGN(const Layout layout, layout_of(table, globals));
+Result<void> write_table(const Table& table, const PrintStyle& style, const Sink& sink) {
+  DETOL_ASSIGN(const Layout layout, layout_of(table, style));
   const std::size_t count = table.widths.size();
   for (std::size_t first = 0; first < table.ends.size(); first += count) {
     std::string line;
@@ -133,9 +133,9 @@ Result<void> write_table(const Table& table, const Globals& globals, const Sink&
                     width, table.right[column]);
     }
     line.erase(line.find_last_not_of(' ') + 1);
-    DETOL_TRY(sink((first == 0 ? bold(line, globals.color) : line) + "\n"));
+    DETOL_TRY(sink((first == 0 ? bold(line, style.color) : line) + "\n"));
   }
   return {};
 }
 
-}  // namespace detol::inline cli
+}  // namespace detol::inline printing

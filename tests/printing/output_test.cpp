@@ -1,4 +1,4 @@
-#include "cli/output.h"
+#include "printing/output.h"
 
 #include <filesystem>
 #include <limits>
@@ -15,11 +15,11 @@ namespace {
 const double kNaN = std::numeric_limits<double>::quiet_NaN();
 const double kInfinity = std::numeric_limits<double>::infinity();
 
-Globals as(Format format, bool color = false) {
-  Globals globals;
-  globals.format = format;
-  globals.color = color;
-  return globals;
+PrintStyle as(Format format, bool color = false) {
+  PrintStyle style;
+  style.format = format;
+  style.color = color;
+  return style;
 }
 
 Rows two_trials() {
@@ -125,10 +125,10 @@ TEST(Output, ARecordIsOneObjectOrOneColumnALine) {
   EXPECT_EQ(render_record(record, as(Format::kTable)), "study  a\nsize   Infinity\n");
 }
 
-Globals on_terminal(int width) {
-  Globals globals = as(Format::kTable);
-  globals.width = width;
-  return globals;
+PrintStyle on_terminal(int width) {
+  PrintStyle style = as(Format::kTable);
+  style.width = width;
+  return style;
 }
 
 TEST(Output, ATableTakesNoMoreColumnsThanTheTerminalHas) {
@@ -159,22 +159,21 @@ TEST(Output, ANameKeepsWhatTellsItFromOthers) {
 }
 
 TEST(Output, ChosenColumnsComeInTheirOrderInEveryFormat) {
-  Globals globals = as(Format::kTable);
-  globals.columns = {"lr", "trial"};
-  EXPECT_EQ(render(two_trials(), globals),
-            "params.lr  trial\n      0.1      0\n0.0123457     12\n");
-  globals.format = Format::kCsv;
-  EXPECT_EQ(render(two_trials(), globals), "params.lr,trial\n0.1,0\n0.0123456789,12\n");
-  globals = as(Format::kJsonl);
-  globals.columns = {"state", "trial"};
-  EXPECT_EQ(render(two_trials(), globals),
+  PrintStyle style = as(Format::kTable);
+  style.columns = {"lr", "trial"};
+  EXPECT_EQ(render(two_trials(), style), "params.lr  trial\n      0.1      0\n0.0123457     12\n");
+  style.format = Format::kCsv;
+  EXPECT_EQ(render(two_trials(), style), "params.lr,trial\n0.1,0\n0.0123456789,12\n");
+  style = as(Format::kJsonl);
+  style.columns = {"state", "trial"};
+  EXPECT_EQ(render(two_trials(), style),
             "{\"state\":\"COMPLETE\",\"trial\":0}\n{\"state\":\"FAIL\",\"trial\":12}\n");
 }
 
 TEST(Output, AColumnThatThereIsNotIsAnErrorThatNamesThoseThereAre) {
-  Globals globals = as(Format::kTable);
-  globals.columns = {"sate"};
-  const auto text = render(two_trials(), globals);
+  PrintStyle style = as(Format::kTable);
+  style.columns = {"sate"};
+  const auto text = render(two_trials(), style);
   ASSERT_FALSE(text);
   EXPECT_EQ(text.error().code, ErrorCode::kUsage);
   EXPECT_EQ(text.error().message,
