@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
-#include "cli/trial_columns.h"
+#include "cli/label_columns.h"
 #include "core/log.h"
 #include "printing/output.h"
 #include "printing/trial_table.h"
@@ -10,6 +10,7 @@
 #include "studies/final_choice.h"
 #include "studies/model_rows.h"
 #include "studies/recommended_trials.h"
+#include "studies/trial_columns.h"
 #include "studies/trial_rows.h"
 
 namespace detol::inline cli {
@@ -27,15 +28,15 @@ Result<Rows> best_rows(const OpenStudy& study, std::int64_t count) {
 // Returns the rows of the ranking, with its numbers.
 Result<Rows> ranked_rows(const OpenStudy& study, const std::vector<RecommendedTrial>& ranking) {
   std::vector<TrialSummary> trials;
-  std::vector<double> means, deviations;
+  std::vector<Cell> means, deviations;
   for (const RecommendedTrial& one : ranking) {
     trials.push_back(one.trial);
-    means.push_back(one.mean);
-    deviations.push_back(one.deviation);
+    means.emplace_back(one.mean);
+    deviations.emplace_back(one.deviation);
   }
   DETOL_ASSIGN(Rows rows, rows_of(study, trials));
-  add_numbers("posterior_deviation", deviations, rows);
-  add_numbers("posterior_mean", means, rows);
+  insert_column("posterior_deviation", "values", std::move(deviations), rows);
+  insert_column("posterior_mean", "values", std::move(means), rows);
   return rows;
 }
 

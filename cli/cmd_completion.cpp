@@ -4,9 +4,9 @@
 #include <array>
 
 #include "cli/commands.h"
-#include "cli/settings.h"
 #include "command_line/completion.h"
 #include "core/table.h"
+#include "encodings/study/ready_spaces.h"
 #include "scheduler/pruners/pruner.h"
 #include "search/searcher.h"
 

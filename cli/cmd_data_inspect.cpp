@@ -7,10 +7,10 @@
 #include <numeric>
 
 #include "cli/commands.h"
-#include "cli/picture_summary.h"
 #include "core/log.h"
 #include "core/utf8.h"
 #include "trainer/data/formats/csv_look.h"
+#include "trainer/data/formats/picture_summary.h"
 
 namespace detol::inline cli {
 namespace {

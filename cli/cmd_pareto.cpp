@@ -1,8 +1,8 @@
 #include "cli/commands.h"
-#include "cli/trial_columns.h"
 #include "printing/output.h"
 #include "printing/trial_table.h"
 #include "studies/best_trial.h"
+#include "studies/trial_columns.h"
 
 namespace detol::inline cli {
 namespace {

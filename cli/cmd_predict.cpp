@@ -5,8 +5,8 @@
 
 #include "cli/commands.h"
 #include "cli/model_options.h"
-#include "cli/predict_server.h"
 #include "models/model_network.h"
+#include "models/prediction_server.h"
 #include "models/predictions.h"
 #include "printing/output.h"
 #include "web/request.h"

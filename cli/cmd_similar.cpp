@@ -1,61 +1,14 @@
-// `similar` lists the networks of the base that are nearest to a trial's. The embedding that
-// measures distances is trained on the base itself: the scores of all its studies.
-
 #include <fmt/format.h>
-
-#include <algorithm>
-#include <map>
 
 #include "cli/commands.h"
 #include "core/log.h"
 #include "printing/output.h"
 #include "studies/similar_networks.h"
-#include "surrogate/embedding.h"
 
 namespace detol::inline cli {
 namespace {
 
 constexpr std::int64_t kShown = 10;
-constexpr int kDepth = GraphFeatures::kLevels - 1;
-constexpr std::size_t kEmbedded = 1'000;  // of the networks that are the most alike
-
-// Neighbour is a network of the list, by its distance from that of the trial.
-struct Neighbour {
-  const ScoredNetwork* network = nullptr;
-  double similarity = 0;  // the Weisfeiler-Lehman kernel, 0 to 1
-  double distance = 0;    // of the embedding
-};
-
-Embedding embedding_of(const KnownNetworks& known) {
-  std::vector<GraphFeatures> graphs;
-  std::vector<TaskScores> tasks(known.studies.size());
-  for (const ScoredNetwork& network : known.networks) {
-    if (&network != &known.networks.front()) {
-      tasks[network.study].graphs.push_back(graphs.size());
-      tasks[network.study].scores.push_back(network.value);
-    }
-    graphs.push_back(network.graph);
-  }
-  return Embedding::fitted(graphs, tasks);
-}
-
-// Returns the networks that are the most alike by the kernel, the nearest by the embedding first.
-std::vector<Neighbour> neighbours_of(const KnownNetworks& known) {
-  const GraphFeatures& asked = known.networks.front().graph;
-  std::vector<Neighbour> neighbours;
-  for (const ScoredNetwork& network : known.networks) {
-    if (&network != &known.networks.front())
-      neighbours.push_back({&network, graph_kernel(asked, network.graph, kDepth)});
-  }
-  std::ranges::stable_sort(neighbours, std::ranges::greater{}, &Neighbour::similarity);
-  if (neighbours.size() > kEmbedded) neighbours.resize(kEmbedded);
-  const Embedding embedding = embedding_of(known);
-  const std::vector<double> at = embedding.of(asked);
-  for (Neighbour& neighbour : neighbours)
-    neighbour.distance = distance(at, embedding.of(neighbour.network->graph));
-  std::ranges::stable_sort(neighbours, {}, &Neighbour::distance);
-  return neighbours;
-}
 
 Result<int> run_similar(const Arguments& arguments) {
   DETOL_ASSIGN(const auto top, arguments.number("top", 1));

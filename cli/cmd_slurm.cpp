@@ -14,6 +14,7 @@
 #include "core/child_process.h"
 #include "core/file.h"
 #include "core/program.h"
+#include "encodings/study/ready_spaces.h"
 #include "knowledge/studies.h"
 #include "scheduler/launchers/remote.h"
 #include "scheduler/launchers/slurm_script.h"

@@ -2,12 +2,12 @@
 
 #include "cli/commands.h"
 #include "cli/model_options.h"
-#include "cli/trial_columns.h"
 #include "models/model_network.h"
 #include "models/retraining.h"
 #include "models/test_score.h"
 #include "models/thresholds.h"
 #include "studies/best_trial.h"
+#include "studies/trial_columns.h"
 
 namespace detol::inline cli {
 namespace {

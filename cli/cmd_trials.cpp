@@ -3,11 +3,12 @@
 #include <algorithm>
 
 #include "cli/commands.h"
-#include "cli/trial_columns.h"
+#include "cli/label_columns.h"
 #include "printing/output.h"
 #include "printing/trial_table.h"
 #include "studies/best_trial.h"
 #include "studies/labels.h"
+#include "studies/trial_columns.h"
 #include "studies/trial_rows.h"
 
 namespace detol::inline cli {

@@ -4,11 +4,11 @@
 #include <cmath>
 
 #include "cli/commands.h"
-#include "cli/picture_summary.h"
 #include "cli/settings.h"
 #include "scheduler/run/candidate_sample.h"
 #include "scheduler/run/preflight.h"
 #include "trainer/data/data_sample.h"
+#include "trainer/data/formats/picture_summary.h"
 #include "trainer/data/table_look.h"
 
 namespace detol::inline cli {

@@ -13,6 +13,7 @@
 #include "core/home.h"
 #include "core/terminal.h"
 #include "core/utf8.h"
+#include "encodings/study/ready_spaces.h"
 
 namespace detol::inline cli {
 namespace {
@@ -107,8 +108,13 @@ Result<int> show(const Rows& rows, const Globals& globals) {
   return print_rows(rows, globals).map([] { return 0; });
 }
 
-Result<int> show_record(const Rows& record, const Globals& globals) {
-  return print_record(record, globals).map([] { return 0; });
+Result<int> show(const Result<Rows>& rows, const Globals& globals) {
+  return rows ? show(*rows, globals) : tl::unexpected(rows.error());
+}
+
+Result<int> show_record(const Result<Rows>& record, const Globals& globals) {
+  if (!record) return tl::unexpected(record.error());
+  return print_record(*record, globals).map([] { return 0; });
 }
 
 Result<int> show(const std::string& text) {

@@ -16,9 +16,10 @@ const CommandTable& command_table();
 // Errors (kUsage): one line, with a did-you-mean.
 Result<Call> parse(const std::vector<std::string>& words);
 
-// Print rows, one row or a text, and return 0. Errors: as print_rows.
+// Print rows, one row or a text, and return 0. Errors: the given one; as print_rows.
 Result<int> show(const Rows& rows, const Globals& globals);
-Result<int> show_record(const Rows& record, const Globals& globals);
+Result<int> show(const Result<Rows>& rows, const Globals& globals);
+Result<int> show_record(const Result<Rows>& record, const Globals& globals);
 Result<int> show(const std::string& text);
 
 // Returns the script that completes detol's words in a shell. REQUIRES: bash, zsh or fish.

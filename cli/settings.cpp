@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "core/program.h"
 #include "core/table.h"
 #include "core/utf8.h"
 #include "scheduler/budget.h"
@@ -54,17 +53,6 @@ void insert(std::vector<Override>& overrides, Override by_flag, std::size_t firs
   overrides.insert(overrides.begin() + static_cast<std::ptrdiff_t>(at), std::move(by_flag));
 }
 
-std::vector<fs::path> places_of_spaces() {
-  return {program_path().parent_path().parent_path() / "share/detol/configs", DETOL_CONFIGS};
-}
-
-// Returns "unknown space 'nosuch'; did you mean 'cnn'? known: cnn, ...".
-std::string unknown_space(const std::string& name) {
-  const std::vector<std::string> names = space_names();
-  const std::vector<std::string_view> known(names.begin(), names.end());
-  return unknown_name("space", fs::path(name).stem().string(), known);
-}
-
 }  // namespace
 
 std::span<const Setting> settings() {
@@ -107,11 +95,7 @@ Result<std::vector<Override>> overrides_from(const Arguments& arguments) {
 
 Result<StudyConfig> read_space(const Arguments& arguments) {
   DETOL_ASSIGN(auto overrides, overrides_from(arguments));
-  const std::string name = arguments.text("space"), path = find_space(name);
-  std::error_code ignored;
-  if (path == name && !fs::exists(name, ignored) && name.find('/') == std::string::npos)
-    return fail(ErrorCode::kInput,
-                fmt::format("cannot read {}: no such file, and {}", name, unknown_space(name)));
+  DETOL_ASSIGN(const std::string path, existing_space(arguments.text("space")));
   DETOL_ASSIGN(StudyConfig config, read_study_config(path, overrides));
   // A mistake in the file's own budget is one even where a flag replaces that.
   const auto is_budget = [](const Override& one) { return one.path == "budget"; };
@@ -141,32 +125,6 @@ Result<void> check_path(std::string_view option, const std::string& path) {
   if (is_utf8(path)) return {};
   return fail(ErrorCode::kUsage,
               fmt::format("{}: {} is not UTF-8; choose another path", option, in_quotes(path)));
-}
-
-std::vector<std::string> space_names() {
-  std::vector<std::string> names;
-  std::error_code ignored;
-  for (const fs::path& place : places_of_spaces()) {
-    for (const auto& entry : fs::directory_iterator(place, ignored)) {
-      std::string stem = entry.path().stem().string();
-      if (std::ranges::find(names, stem) == names.end()) names.push_back(std::move(stem));
-    }
-  }
-  std::ranges::sort(names);
-  return names;
-}
-
-std::string find_space(const std::string& name) {
-  std::error_code ignored;
-  if (fs::exists(name, ignored) || fs::path(name).is_absolute()) return name;
-  const fs::path bare = name.starts_with("configs/") ? fs::path(name.substr(8)) : fs::path(name);
-  for (const fs::path& place : places_of_spaces()) {
-    for (const char* suffix : {"", ".yaml"}) {
-      const fs::path candidate = place / (bare.string() + suffix);
-      if (fs::is_regular_file(candidate, ignored)) return candidate.string();
-    }
-  }
-  return name;
 }
 
 }  // namespace detol::inline cli

@@ -41,11 +41,4 @@ Error as_written(Error error, const Arguments& arguments);
 // is not UTF-8.
 Result<void> check_path(std::string_view option, const std::string& path);
 
-// Returns the path of a space file: `name` itself if it exists, else the installed one of that name
-// ("cnn", "cnn.yaml", "configs/cnn.yaml"), else `name`.
-std::string find_space(const std::string& name);
-
-// Returns the names of the installed space files, sorted: "cnn", "table", ...
-std::vector<std::string> space_names();
-
 }  // namespace detol::inline cli

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "cli/settings.h"
-#include "cli/tuned_space.h"
 #include "core/table.h"
 #include "core/utf8.h"
+#include "encodings/foreign/tuned_space.h"
 
 namespace detol::inline cli {
 namespace {

@@ -97,11 +97,12 @@ room(bench                       core encodings/network surrogate search trainer
                                  scheduler/throughput)
 room(studies                     core encodings/space encodings/common encodings/network
                                  encodings/study surrogate knowledge/storage knowledge
-                                 knowledge/exchange search trainer/data/formats scheduler)
+                                 knowledge/exchange search trainer/data trainer/data/formats
+                                 trainer/inheritance scheduler scheduler/run)
 room(models                      core encodings/network encodings/study knowledge trainer/data
                                  trainer/data/formats trainer trainer/pruning trainer/quantization
                                  trainer/landscape export scheduler scheduler/launchers
-                                 scheduler/run studies)
+                                 scheduler/run web printing studies)
 room(report/gathering            core encodings/network encodings/study knowledge trainer/data export
                                  report studies models)
 room(cli                         core encodings/schema encodings/common encodings/network encodings/study

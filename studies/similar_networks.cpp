@@ -9,9 +9,13 @@
 #include <set>
 
 #include "encodings/common/layer_graph.h"
+#include "surrogate/embedding.h"
 
 namespace detol::inline studies {
 namespace {
+
+constexpr int kDepth = GraphFeatures::kLevels - 1;
+constexpr std::size_t kEmbedded = 1'000;  // of the networks that are the most alike
 
 // A network is drawn as for data of this shape, so that nobody needs the data: the drawing shows no
 // width that the data decide, and what fits a smaller image fits this one.
@@ -101,6 +105,19 @@ Result<void> add_networks(const OpenStudy& study, const StudyRecord& record,
   return {};
 }
 
+Embedding embedding_of(const KnownNetworks& known) {
+  std::vector<GraphFeatures> graphs;
+  std::vector<TaskScores> tasks(known.studies.size());
+  for (const ScoredNetwork& network : known.networks) {
+    if (&network != &known.networks.front()) {
+      tasks[network.study].graphs.push_back(graphs.size());
+      tasks[network.study].scores.push_back(network.value);
+    }
+    graphs.push_back(network.graph);
+  }
+  return Embedding::fitted(graphs, tasks);
+}
+
 }  // namespace
 
 Result<KnownNetworks> known_networks(const OpenStudy& study, const std::string& id_or_best) {
@@ -124,6 +141,23 @@ Result<KnownNetworks> known_networks(const OpenStudy& study, const std::string& 
     DETOL_TRY(add_networks(study, record, *reader, known));
   }
   return known;
+}
+
+std::vector<Neighbour> neighbours_of(const KnownNetworks& known) {
+  const GraphFeatures& asked = known.networks.front().graph;
+  std::vector<Neighbour> neighbours;
+  for (const ScoredNetwork& network : known.networks) {
+    if (&network != &known.networks.front())
+      neighbours.push_back({&network, graph_kernel(asked, network.graph, kDepth)});
+  }
+  std::ranges::stable_sort(neighbours, std::ranges::greater{}, &Neighbour::similarity);
+  if (neighbours.size() > kEmbedded) neighbours.resize(kEmbedded);
+  const Embedding embedding = embedding_of(known);
+  const std::vector<double> at = embedding.of(asked);
+  for (Neighbour& neighbour : neighbours)
+    neighbour.distance = distance(at, embedding.of(neighbour.network->graph));
+  std::ranges::stable_sort(neighbours, {}, &Neighbour::distance);
+  return neighbours;
 }
 
 }  // namespace detol::inline studies

@@ -1,6 +1,8 @@
 #pragma once
 
-// The networks of a knowledge base as graphs, for `similar`.
+// The networks of a knowledge base as graphs, and those that are nearest to a trial's, for
+// `similar`. The embedding that measures distances is trained on the base itself: the scores of all
+// its studies.
 
 #include <string>
 #include <vector>
@@ -37,5 +39,15 @@ inline constexpr std::size_t kMostNetworks = 4'000;
 // with it: by their layers where the study trains, else, for a table, by the encoding's own graph.
 // Errors (kEmpty): the trial has no network; as trial_called.
 Result<KnownNetworks> known_networks(const OpenStudy& study, const std::string& id_or_best);
+
+// Neighbour is a network of the list, by its distance from that of the trial.
+struct Neighbour {
+  const ScoredNetwork* network = nullptr;
+  double similarity = 0;  // the Weisfeiler-Lehman kernel, 0 to 1
+  double distance = 0;    // of the embedding
+};
+
+// Returns the networks that are the most alike by the kernel, the nearest by the embedding first.
+std::vector<Neighbour> neighbours_of(const KnownNetworks& known);
 
 }  // namespace detol::inline studies

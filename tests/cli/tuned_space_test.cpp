@@ -1,4 +1,4 @@
-#include "cli/tuned_space.h"
+#include "encodings/foreign/tuned_space.h"
 
 #include <gtest/gtest.h>
 

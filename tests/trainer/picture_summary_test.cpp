@@ -1,4 +1,4 @@
-#include "cli/picture_summary.h"
+#include "trainer/data/formats/picture_summary.h"
 
 #include <gtest/gtest.h>
 

@@ -1,21 +1,17 @@
 #pragma once
 
-// Columns that lists of trials, or studies, get beside those of their query.
+// Columns that lists of trials get beside those of their query.
 
+#include <string_view>
 #include <vector>
 
-#include "command_line/command.h"
-#include "studies/labels.h"
 #include "studies/trial_summary.h"
 
-namespace detol::inline cli {
+namespace detol::inline studies {
 
-// Appends the columns `tags` and `note`, a cell of each to every row, by the row's labels; in a
-// table of several rows only those that are not empty.
-void add_label_columns(const std::vector<Labels>& labels, Format format, Rows& rows);
-
-// Does so with the rows of trials. Errors (kStorage).
-Result<void> add_labels(const OpenStudy& study, Format format, Rows& trials);
+// Inserts a column behind another, with a cell for each row.
+void insert_column(std::string_view name, std::string_view behind, std::vector<Cell> cells,
+                   Rows& rows);
 
 // Returns the rows of these trials, in their order. Columns: as trial_rows.
 Result<Rows> rows_of(const OpenStudy& study, const std::vector<TrialSummary>& trials);
@@ -31,7 +27,4 @@ Result<void> add_test_scores(const OpenStudy& study, Rows& trials);
 // trials that have them; no column if none has.
 Result<void> add_cross_validation(const OpenStudy& study, Rows& trials);
 
-// Inserts columns of real numbers after `values`, a number for each row.
-void add_numbers(const std::string& name, const std::vector<double>& numbers, Rows& trials);
-
-}  // namespace detol::inline cli
+}  // namespace detol::inline studies

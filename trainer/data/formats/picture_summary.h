@@ -6,7 +6,7 @@
 
 #include "trainer/data/formats/picture_survey.h"
 
-namespace detol::inline cli {
+namespace detol::inline trainer {
 
 // Returns "1400 colour JPEG, 20 grey PNG", the most frequent first.
 std::string kinds_in(const PictureSurvey& survey);
@@ -21,4 +21,4 @@ std::string classes_in(const PictureSurvey& survey);
 // over (notes.txt, ...)"; empty if nothing does.
 std::string notes_on(const PictureSurvey& survey);
 
-}  // namespace detol::inline cli
+}  // namespace detol::inline trainer

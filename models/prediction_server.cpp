@@ -1,4 +1,4 @@
-#include "cli/predict_server.h"
+#include "models/prediction_server.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -13,10 +13,10 @@
 #include "printing/output.h"
 #include "web/http_server.h"
 
-namespace detol::inline cli {
+namespace detol::inline models {
 namespace {
 
-using nlohmann::json;
+using JsonBody = nlohmann::json;
 
 constexpr std::size_t kLargestBody = std::size_t{16} << 20;
 constexpr std::size_t kMostValues = 1'000'000;  // of JSON, whose values take 60 times their bytes
@@ -50,7 +50,7 @@ class BodyFile {
 };
 
 // Returns a value of JSON as a cell of a CSV file, numbers with its decimal sign.
-Result<std::string> cell_of(const json& value, const TableDialect& dialect) {
+Result<std::string> cell_of(const JsonBody& value, const TableDialect& dialect) {
   if (value.is_null()) return std::string();
   if (value.is_number() || value.is_boolean()) {
     std::string number = compact(value);
@@ -65,20 +65,20 @@ Result<std::string> cell_of(const json& value, const TableDialect& dialect) {
 }
 
 // Returns a truth value as the column's table spells it (True, TRUE), everything else as it is.
-json spelled_as_in(const TableColumn& column, const json& value) {
+JsonBody spelled_as_in(const TableColumn& column, const JsonBody& value) {
   const auto category = value.is_boolean() ? column.category_spelled(compact(value)) : std::nullopt;
-  return category ? json(*category) : value;
+  return category ? JsonBody(*category) : value;
 }
 
 // Returns the row as a line of a CSV file of the network's columns.
-Result<std::string> line_of(const json& row, const TableEncoder& table,
+Result<std::string> line_of(const JsonBody& row, const TableEncoder& table,
                             const TableDialect& dialect) {
   if (!row.is_object()) return fail(ErrorCode::kInput, "a row must be a JSON object");
   std::string line;
   for (const TableColumn& column : table.columns) {
     const auto found = row.find(column.name);
     if (found == row.end())
-      return fail(ErrorCode::kInput, fmt::format("a row has no {}", compact(json(column.name))));
+      return fail(ErrorCode::kInput, fmt::format("a row has no {}", compact(JsonBody(column.name))));
     DETOL_ASSIGN(const std::string cell, cell_of(spelled_as_in(column, *found), dialect));
     if (&column != &table.columns.front()) line += dialect.separator;
     line += cell;
@@ -88,7 +88,7 @@ Result<std::string> line_of(const json& row, const TableEncoder& table,
 
 // Returns the rows, or the one row, as a CSV file of the network's columns, in the dialect that it
 // reads first.
-Result<std::string> csv_of(const json& rows, const TableEncoder& table) {
+Result<std::string> csv_of(const JsonBody& rows, const TableEncoder& table) {
   const TableDialect dialect = table.dialect.value_or(TableDialect{});
   std::string text;
   for (const TableColumn& column : table.columns) {
@@ -101,7 +101,7 @@ Result<std::string> csv_of(const json& rows, const TableEncoder& table) {
     DETOL_ASSIGN(const std::string line, line_of(rows, table, dialect));
     return text + line;
   }
-  for (const json& row : rows) {
+  for (const JsonBody& row : rows) {
     DETOL_ASSIGN(const std::string line, line_of(row, table, dialect));
     text += line;
   }
@@ -117,7 +117,7 @@ std::string usage(const Predictor& predictor) {
   std::string text = "POST what detol predict --data reads: ";
   if (!data.table) return text + "a picture (PNG or JPEG), or a .npy array\n";
   text += "a CSV file, or JSON rows, of the columns";
-  for (const TableColumn& column : data.table->columns) text += ' ' + compact(json(column.name));
+  for (const TableColumn& column : data.table->columns) text += ' ' + compact(JsonBody(column.name));
   return text + "\n";
 }
 
@@ -165,7 +165,7 @@ Result<Rows> answer_body(const Predictor& predictor, const std::string& body) {
   std::string rows;  // a CSV file of JSON
   const std::size_t begin = body.find_first_not_of(" \t\r\n");
   if (data.table && begin != std::string::npos && (body[begin] == '{' || body[begin] == '[')) {
-    DETOL_ASSIGN(const json read, parse_json(body, "the body", {.values = kMostValues}));
+    DETOL_ASSIGN(const JsonBody read, parse_json(body, "the body", {.values = kMostValues}));
     DETOL_ASSIGN(rows, csv_of(read, *data.table));
   }
   DETOL_ASSIGN(const BodyFile file, BodyFile::of(rows.empty() ? body : rows));
@@ -198,4 +198,4 @@ Result<void> serve_predictions(const Predictor& predictor, std::uint16_t port,
   return {};
 }
 
-}  // namespace detol::inline cli
+}  // namespace detol::inline models

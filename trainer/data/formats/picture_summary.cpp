@@ -1,4 +1,4 @@
-#include "cli/picture_summary.h"
+#include "trainer/data/formats/picture_summary.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "core/table.h"
 
-namespace detol::inline cli {
+namespace detol::inline trainer {
 namespace {
 
 std::string joined(const std::vector<std::string>& words) {
@@ -57,4 +57,4 @@ std::string notes_on(const PictureSurvey& survey) {
   return joined(notes);
 }
 
-}  // namespace detol::inline cli
+}  // namespace detol::inline trainer

@@ -17,7 +17,7 @@
 
 #include "models/predictions.h"
 
-namespace detol::inline cli {
+namespace detol::inline models {
 
 // Answers requests on 127.0.0.1 at that port until a signal ends the process; an empty token: those
 // of everybody on this machine. Port 0: one that is free. Prints how to ask, and logs the address.
@@ -28,4 +28,4 @@ Result<void> serve_predictions(const Predictor& predictor, std::uint16_t port,
 // Returns the answer to a body, as rows. Errors (kInput): it is not what the network reads.
 Result<Rows> answer_body(const Predictor& predictor, const std::string& body);
 
-}  // namespace detol::inline cli
+}  // namespace detol::inline models

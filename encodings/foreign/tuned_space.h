@@ -7,7 +7,7 @@
 
 #include "core/result.h"
 
-namespace detol::inline cli {
+namespace detol::inline encoding {
 
 struct TunedSpace {
   std::string study;
@@ -28,4 +28,4 @@ struct TunedSpace {
 // Errors (kUsage): something else; a metric without its direction.
 Result<std::string> space_of(const TunedSpace& space);
 
-}  // namespace detol::inline cli
+}  // namespace detol::inline encoding

@@ -1,4 +1,4 @@
-#include "cli/tuned_space.h"
+#include "encodings/foreign/tuned_space.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,7 +11,7 @@
 
 #include "core/table.h"
 
-namespace detol::inline cli {
+namespace detol::inline encoding {
 namespace {
 
 // Quotes a text for YAML.
@@ -133,4 +133,4 @@ Result<std::string> space_of(const TunedSpace& space) {
                      yaml_text(space.study), scorer, parameters, objectives);
 }
 
-}  // namespace detol::inline cli
+}  // namespace detol::inline encoding
