@@ -4,9 +4,10 @@
 
 #include <algorithm>
 
+#include "bench/bandwidth.h"
 #include "bench/cases.h"
 #include "bench/networks.h"
-#include "bench/peak.h"
+#include "core/peak.h"
 #include "trainer/backends/cpu/onednn.h"
 
 namespace detol::inline bench {

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "bench/throughput.h"
 #include "core/log.h"
-#include "scheduler/throughput/throughput.h"
 
 namespace detol::inline bench {
 namespace {

@@ -8,12 +8,13 @@
 #include <fstream>
 #include <functional>
 
+#include "bench/bandwidth.h"
 #include "bench/group.h"
 #include "bench/loader.h"
 #include "bench/networks.h"
-#include "bench/peak.h"
 #include "core/child_process.h"
 #include "core/clock.h"
+#include "core/peak.h"
 #include "core/table.h"
 #include "trainer/backends/cpu/onednn.h"
 

@@ -1,44 +1,30 @@
+// `bench`: starts detol-bench, a program of its own (bench/), with the same words.
+
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include <array>
-
-#include "bench/group.h"
-#include "bench/layers.h"
-#include "bench/ledger.h"
-#include "bench/search.h"
-#include "bench/surrogate.h"
-#include "bench/trainer.h"
-#include "cli/bench_device.h"
 #include "cli/commands.h"
-#include "core/log.h"
-#include "core/table.h"
+#include "core/program.h"
 
 namespace detol::inline cli {
 namespace {
 
-struct Bench {
-  std::string_view name;
-  void (*run)(Figures& figures);
-};
-
-constexpr std::array kBenches = {
-    Bench{"trainer", bench_trainer},     Bench{"layers", bench_layers},
-    Bench{"groups", bench_groups},       Bench{"search", bench_search},
-    Bench{"surrogate", bench_surrogate}, Bench{"ledger", bench_ledger}};
-
 Result<int> run_bench(const Arguments& arguments) {
-  if (arguments.text("device") == "cuda") return bench_device(arguments);
-  Figures figures(arguments.text("only"), [](const Figure& figure) {
-    log_info("{} {:.4g} {}", figure.name, figure.value, figure.unit);
-  });
-  find_row<Bench>(kBenches, arguments.text("WHAT"))->run(figures);
-  if (figures.all().empty())
-    return fail(ErrorCode::kUsage, fmt::format("--only is '{}'; no figure's name contains it",
-                                               arguments.text("only")));
-  Rows rows{.columns = {"name", "value", "unit", "n", "spread"}, .rows = {}};
-  for (const Figure& figure : figures.all())
-    rows.rows.push_back({figure.name, figure.value, figure.unit, figure.n, figure.spread});
-  return show(rows, arguments.globals);
+  const std::filesystem::path program = program_path().parent_path() / "detol-bench";
+  std::vector<std::string> words = {program, arguments.text("WHAT")};
+  for (const auto& [key, values] : arguments.given) {
+    if (key == "WHAT") continue;
+    words.push_back("--" + key);
+    words.insert(words.end(), values.begin(), values.end());
+  }
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  ::execv(program.c_str(), pointers.data());
+  return fail(ErrorCode::kUsage,
+              fmt::format("bench: there is no program {}; install the package detol-dev, or run "
+                          "`./detol bench` in a checkout of the sources",
+                          program.string()));
 }
 
 }  // namespace
@@ -46,7 +32,11 @@ Result<int> run_bench(const Arguments& arguments) {
 Command bench_command() {
   return {.name = "bench",
           .summary = "measure this machine: the figures behind detol's claims",
-          .options = {{"WHAT", "", "what to measure", Option::kRequired, names_of<Bench>(kBenches)},
+          .options = {{"WHAT",
+                       "",
+                       "what to measure",
+                       Option::kRequired,
+                       {"trainer", "layers", "groups", "search", "surrogate", "ledger"}},
                       {"--only", "TEXT", "only figures whose name contains it; default: all"},
                       {"--device",
                        "DEVICE",

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "bench/peak.h"
 #include "cli/commands.h"
 #include "core/exit_code.h"
 #include "core/host.h"
+#include "core/peak.h"
 #include "core/usable.h"
 #include "knowledge/storage/storage_place.h"
 #include "printing/output.h"

@@ -1,26 +1,20 @@
 // The detol program.
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "bench/group.h"
 #include "cli/commands.h"
 #include "core/exit_code.h"
 #include "core/fault.h"
 #include "core/log.h"
-#include "core/source_excerpt.h"
-#include "core/terminal.h"
-#include "core/utf8.h"
 #include "models/network_files.h"
+#include "printing/output.h"
 #include "scheduler/run/study_run.h"
 #include "trainer/backends/cuda/probe.h"
 
@@ -35,20 +29,7 @@ int run_program(const std::vector<std::string>& words) {
   }
   const Result<int> done =
       call ? call->command->run(call->arguments) : Result<int>(tl::unexpected<Error>(call.error()));
-  if (done) return *done;
-  const std::string& message = done.error().message;  // a line per mistake
-  std::string shown;                                  // below the line before
-  for (std::size_t from = 0; from <= message.size();) {
-    const std::size_t end = std::min(message.size(), message.find('\n', from));
-    const std::string line = message.substr(from, end - from);
-    log_error("detol: {}", printable(line));
-    from = end + 1;
-    if (::isatty(STDERR_FILENO) == 0) continue;
-    std::string excerpt = source_excerpt(line, screen_at(STDERR_FILENO, /*color=*/false));
-    if (excerpt != shown) fmt::print(stderr, "{}", excerpt);
-    shown = std::move(excerpt);
-  }
-  return exit_code_of(done.error().code);
+  return done ? *done : print_error(done.error());
 }
 
 }  // namespace
@@ -62,7 +43,6 @@ int main(int argc, char** argv) {
       return detol::kExitUsage;
     }
     if (const auto code = detol::run_role(argc, argv, detol::program_hooks())) return *code;
-    if (const auto code = detol::run_bench_rank(argc, argv)) return *code;
     if (const auto code = detol::run_cuda_probe(argc, argv)) return *code;
     return detol::run_program(std::vector<std::string>(argv + 1, argv + argc));
   } catch (const std::bad_alloc&) {

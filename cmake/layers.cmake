@@ -72,8 +72,6 @@ room(scheduler/asking            core encodings/space encodings/network encoding
 room(scheduler/monitor           core encodings/space surrogate scheduler)
 room(scheduler/processes         core encodings/study search trainer/collectives trainer/data
                                  trainer scheduler)
-room(scheduler/throughput        core encodings/space encodings/network encodings/study knowledge
-                                 search trainer scheduler/pruners scheduler scheduler/processes)
 room(scheduler/launchers         core trainer/collectives scheduler/processes)
 room(scheduler/run               core encodings/space encodings/network encodings/study surrogate
                                  knowledge search trainer/collectives trainer/data
@@ -91,10 +89,6 @@ room(printing                    core knowledge)
 room(command_line                core printing)
 room(dashboard                   core report web)
 
-room(bench                       core encodings/network surrogate search trainer trainer/collectives
-                                 trainer/data trainer/data/formats trainer/backends
-                                 trainer/backends/cpu trainer/backends/cuda
-                                 scheduler/throughput)
 room(studies                     core encodings/space encodings/common encodings/network
                                  encodings/study surrogate knowledge/storage knowledge
                                  knowledge/exchange search trainer/data trainer/data/formats
@@ -113,4 +107,4 @@ room(cli                         core encodings/schema encodings/common encoding
                                  trainer/pruning trainer/quantization trainer/landscape export
                                  scheduler/pruners scheduler scheduler/monitor scheduler/launchers
                                  scheduler/run scheduler/simulation report web printing command_line
-                                 dashboard bench studies models report/gathering)
+                                 dashboard studies models report/gathering)

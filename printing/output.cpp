@@ -1,6 +1,7 @@
 #include "printing/output.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -11,9 +12,13 @@
 #include <nlohmann/json.hpp>
 
 #include "core/descriptor.h"
+#include "core/exit_code.h"
 #include "core/file.h"
 #include "core/json_numbers.h"
 #include "core/json_text.h"
+#include "core/log.h"
+#include "core/source_excerpt.h"
+#include "core/terminal.h"
 #include "core/utf8.h"
 #include "printing/table_layout.h"
 
@@ -343,6 +348,22 @@ Result<void> print_rows(const Rows& rows, const PrintStyle& style) {
 Result<void> print_record(const Rows& record, const PrintStyle& style) {
   DETOL_ASSIGN(const std::string text, render_record(record, style));
   return print_data(text);
+}
+
+int print_error(const Error& error) {
+  const std::string& message = error.message;
+  std::string shown;  // below the line before
+  for (std::size_t from = 0; from <= message.size();) {
+    const std::size_t end = std::min(message.size(), message.find('\n', from));
+    const std::string line = message.substr(from, end - from);
+    log_error("detol: {}", printable(line));
+    from = end + 1;
+    if (::isatty(STDERR_FILENO) == 0) continue;
+    std::string excerpt = source_excerpt(line, screen_at(STDERR_FILENO, /*color=*/false));
+    if (excerpt != shown) fmt::print(stderr, "{}", excerpt);
+    shown = std::move(excerpt);
+  }
+  return exit_code_of(error.code);
 }
 
 Result<void> write_output(const std::filesystem::path& path, std::string_view bytes) {

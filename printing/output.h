@@ -35,6 +35,10 @@ Result<void> print_record(const Rows& record, const PrintStyle& style);
 // Writes to stdout. Errors (kStorage): it cannot be written.
 Result<void> print_data(const std::string& text);
 
+// Prints an error to stderr, a line per mistake, and on a terminal the line of the file that it is
+// about. Returns its exit code.
+int print_error(const Error& error);
+
 // Writes a file that the user named: durably, and where it is a link, the file that this leads to.
 // What is no regular file, such as a pipe or a device, is written into. Errors (kStorage).
 Result<void> write_output(const std::filesystem::path& path, std::string_view bytes);

@@ -80,7 +80,7 @@ refused(encodings/space/a.cpp   "#include \"encodings/common/encoding.h\"" "enco
 refused(trainer/data/formats/a.cpp "  #  include \"scheduler/b.h\"" "trainer/data/formats may not use scheduler")
 refused(trainer/backends/cpu/a.h   "#include \"trainer/train.h\""  "trainer/backends/cpu may not use trainer")
 refused(trainer/backends/cuda/a.cu "#include \"trainer/backends/cpu/lanes.h\"" "trainer/backends/cuda may not use trainer/backends/cpu")
-refused(trainer/backends/cuda/a.cuh "#include \"bench/networks.h\"" "trainer/backends/cuda may not use bench")
+refused(trainer/backends/cuda/a.cuh "#include \"web/http_server.h\"" "trainer/backends/cuda may not use web")
 
 # What no room has.
 refused(cli/a.cpp               "#include \"yaml-cpp/yaml.h\""     "does not lie in one of our rooms")

@@ -37,6 +37,7 @@ expect("${dev_depends}" "detol \\(= .*libeigen3-dev" "detol-dev lacks what its h
 
 run(dev_files dpkg-deb -c ${dev})
 expect("${dev_files}" "detolConfig.cmake" "detol-dev lacks its CMake package")
+expect("${dev_files}" "bin/detol-bench" "detol-dev lacks the program behind `detol bench`")
 run(files dpkg-deb -c ${program})
 expect("${files}" "share/doc/detol/copyright" "the licence is missing")
 expect("${files}" NOT "usr/include|\\.a\n" "what only programmers need lies in the program's package")

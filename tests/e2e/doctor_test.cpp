@@ -60,5 +60,26 @@ TEST(Doctor, WhereNoStudyCanBeKeptNoSearchCanRun) {
   EXPECT_NE(ran.out.find("no/such/folder"), std::string::npos) << ran.out;
 }
 
+TEST(Bench, MeasuresWithTheProgramBesideIt) {
+  const TempFolder folder;
+  const Ran ran =
+      run(folder.path(), {"bench", "search", "--only", "asks/evolution", "-q", "-fjson"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json figures = Json::parse(ran.out);
+  EXPECT_EQ(figures.at(0).at("name"), "asks/evolution");
+  EXPECT_GT(figures.at(0).at("value").get<double>(), 0);
+}
+
+TEST(Bench, SaysHowToGetTheProgramThatMeasures) {
+  const TempFolder folder;
+  std::filesystem::copy_file(tested_program(), folder.path() / "detol");
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): this test has one thread
+  ::setenv("DETOL_PROGRAM", (folder.path() / "detol").c_str(), 1);
+  const Ran ran = run(folder.path(), {"bench", "search"});
+  ::unsetenv("DETOL_PROGRAM");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_NE(ran.err.find("install the package detol-dev"), std::string::npos) << ran.err;
+}
+
 }  // namespace
 }  // namespace detol::testing_support

@@ -1,4 +1,4 @@
-#include "scheduler/throughput/throughput.h"
+#include "bench/throughput.h"
 
 #include <gtest/gtest.h>
 

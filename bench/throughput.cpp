@@ -1,4 +1,4 @@
-#include "scheduler/throughput/throughput.h"
+#include "bench/throughput.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@
 #include "scheduler/processes/worker_pool.h"
 #include "scheduler/search_parts.h"
 
-namespace detol::inline scheduler {
+namespace detol::inline bench {
 namespace {
 
 constexpr int kEpochs = 100;                     // reports of a trial
@@ -146,8 +146,10 @@ Result<Throughput> measure_throughput(const ThroughputSettings& settings) {
   const StudyConfig config = study();
   const int trials = std::max(settings.peers, settings.reports / kEpochs);
   DETOL_ASSIGN(const auto ledger, Ledger::open(settings.folder / "detol.db"));
-  DETOL_ASSIGN(const StudyId id,
-               ledger->create_study({.name = config.study, .objectives = config.objectives}));
+  DETOL_ASSIGN(
+      const StudyId id,
+      ledger->create_study(
+          {.name = config.study, .config = "", .budget = "", .objectives = config.objectives}));
   DETOL_ASSIGN(const auto searcher,
                make_searcher(config.algorithm.name, config.space,
                              {.objectives = config.objectives, .options = {}}));
@@ -166,6 +168,8 @@ Result<Throughput> measure_throughput(const ThroughputSettings& settings) {
   while (static_cast<int>(pool->free().size()) < settings.peers) (void)pool->wait(1);
 
   SameLength candidates;
+  Budget budget;
+  budget.trials = trials;
   Driver driver({.config = config,
                  .candidates = candidates,
                  .ledger = *ledger,
@@ -174,7 +178,7 @@ Result<Throughput> measure_throughput(const ThroughputSettings& settings) {
                  .pruner = *parts.pruner,
                  .pool = *pool,
                  .clock = system_clock(),
-                 .budget = {.trials = trials},
+                 .budget = budget,
                  .folder = settings.folder});
   const double began_s = system_clock().now_s(), worked_s = thread_seconds();
   DETOL_ASSIGN(const std::string why, driver.run());
@@ -183,4 +187,4 @@ Result<Throughput> measure_throughput(const ThroughputSettings& settings) {
                     .master_s = (thread_seconds() - worked_s) / reports};
 }
 
-}  // namespace detol::inline scheduler
+}  // namespace detol::inline bench

@@ -6,10 +6,10 @@
 #include "command_line/command.h"
 #include "core/result.h"
 
-namespace detol::inline cli {
+namespace detol::inline bench {
 
 // Runs the bench. Errors (kUsage): there is no usable GPU, this bench does not measure GPUs, or no
 // name contains --only.
 Result<int> bench_device(const Arguments& arguments);
 
-}  // namespace detol::inline cli
+}  // namespace detol::inline bench

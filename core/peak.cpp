@@ -1,12 +1,10 @@
-#include "bench/peak.h"
+#include "core/peak.h"
 
 #include <immintrin.h>
 
-#include <vector>
-
 #include "core/clock.h"
 
-namespace detol::inline bench {
+namespace detol::inline core {
 namespace {
 
 // Twelve chains hide a latency of up to six cycles at two multiply-adds a cycle; x = x m + c has a
@@ -41,7 +39,7 @@ __attribute__((target("avx2,fma"))) float chains_avx2() {
   return sum;
 }
 
-volatile float g_sink;  // keeps the compiler from dropping a probe
+volatile float g_sink;  // keeps the compiler from dropping the probe
 
 }  // namespace
 
@@ -54,13 +52,4 @@ double probe_fma() {
   return flops / seconds * 1e-9;
 }
 
-double probe_bandwidth() {
-  static std::vector<double> a(1 << 23), b(1 << 23, 1.0), c(1 << 23, 2.0);
-  const double start = thread_seconds();
-  for (std::size_t i = 0; i < a.size(); ++i) a[i] = b[i] + 3.0 * c[i];
-  const double seconds = thread_seconds() - start;
-  g_sink = static_cast<float>(a[a.size() / 2]);
-  return 3.0 * sizeof(double) * static_cast<double>(a.size()) / seconds * 1e-9;
-}
-
-}  // namespace detol::inline bench
+}  // namespace detol::inline core

@@ -6,7 +6,7 @@
 
 #include "core/result.h"
 
-namespace detol::inline scheduler {
+namespace detol::inline bench {
 
 struct ThroughputSettings {
   int peers = 1;                 // workers, each with a connection and one report in flight
@@ -22,4 +22,4 @@ struct Throughput {
 // Measures from the first trial's start to the end of the study. Errors: as of a search.
 Result<Throughput> measure_throughput(const ThroughputSettings& settings);
 
-}  // namespace detol::inline scheduler
+}  // namespace detol::inline bench

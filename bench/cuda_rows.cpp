@@ -1,4 +1,4 @@
-#include "cli/bench_device.h"
+#include "bench/cuda_rows.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include "core/log.h"
 #include "printing/output.h"
 
-namespace detol::inline cli {
+namespace detol::inline bench {
 namespace {
 
 void put(std::vector<Cell>& row, const TimeAndFloor& measured) {
@@ -71,4 +71,4 @@ Result<int> bench_device(const Arguments& arguments) {
   return show(rows, arguments.globals);
 }
 
-}  // namespace detol::inline cli
+}  // namespace detol::inline bench
