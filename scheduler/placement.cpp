@@ -110,15 +110,14 @@ Result<void> Placement::answer_waiting() {
 
 // Gives slots the candidates that they wish for, as trials of which the searcher hears.
 Result<void> Placement::grant_wishes(std::vector<Slot>& slots) {
-  const auto wishes =
-      std::ranges::stable_partition(slots, [](const Slot& slot) { return !slot.wish; });
-  const std::vector<Slot> wishing(wishes.begin(), wishes.end());
-  slots.erase(wishes.begin(), wishes.end());
+  const auto wishes = std::stable_partition(slots.begin(), slots.end(),
+                                            [](const Slot& slot) { return !slot.wish; });
+  const std::vector<Slot> wishing(wishes, slots.end());
+  slots.erase(wishes, slots.end());
   if (wishing.empty() || source_.is_at_work()) return {};
   for (const Proposal& proposal : source_.take_ready()) {  // numbered before the wishes
-    std::optional<Fact> network;
-    DETOL_TRY(recorder_.record(
-        asked_for(proposal, parts_.candidates.decode(proposal.trial.genome), network)));
+    Considered one = decode(proposal);
+    DETOL_TRY(record(one));
   }
   for (const Slot& slot : wishing) {
     if (budget_.trials_left() <= 0 || ending_.is_closed()) break;
@@ -207,11 +206,11 @@ Result<void> Placement::refit() {
   return {};
 }
 
-// Returns how a proposal is recorded, with its network's fact if that is new.
-event::Asked Placement::asked_for(const Proposal& proposal, const Decoded& candidate,
-                                  std::optional<Fact>& network) const {
+Placement::Considered Placement::decode(const Proposal& proposal) const {
   const Trial& trial = proposal.trial;
-  event::Asked asked;
+  Considered one{.trial = trial, .candidate = parts_.candidates.decode(trial.genome)};
+  const Decoded& candidate = one.candidate;
+  event::Asked& asked = one.asked;
   asked.behind = static_cast<int>(proposal.behind);
   asked.trial = trial.id;
   asked.params = trial.genome.assignments();
@@ -219,77 +218,91 @@ event::Asked Placement::asked_for(const Proposal& proposal, const Decoded& candi
   asked.at_s = parts_.clock.wall_s();
   if (candidate && candidate->arch_hash != 0) {
     asked.arch_hash = to_hex(candidate->arch_hash);
-    network = parts_.candidates.network_fact(*candidate);
+    one.network = parts_.candidates.network_fact(*candidate);
   }
   if (const auto cost = candidate ? candidate->cost : candidate.error().cost) {
     asked.network_params = cost->params;
     asked.flops = cost->flops;
   }
   if (candidate) asked.identity = parts_.candidates.identity_of(*candidate);
-  return asked;
+  return one;
 }
 
-// Refuses the trial, tells it the known outcome of an equal trial, lets it wait for that of a
-// running one, or starts it. If there is no time for its first report, it waits for more budget
-// where smaller networks may fit, or others run, which may need less than they were promised. Else
-// nothing more starts, and the proposal is dropped: a later run with more budget makes it again, as
-// a search that had the whole budget from the beginning.
+Result<void> Placement::record(Considered& one) {
+  if (one.network) outbox_.add(*std::move(one.network));
+  return recorder_.record(one.asked);
+}
+
 Result<void> Placement::consider(const Proposal& proposal, std::vector<Slot>& slots) {
-  const Trial& trial = proposal.trial;
-  const Decoded candidate = parts_.candidates.decode(trial.genome);
-  std::optional<Fact> network;
-  event::Asked asked = asked_for(proposal, candidate, network);
-  const auto record_asked = [&] {
-    if (network) outbox_.add(*std::move(network));
-    return recorder_.record(asked);
+  Considered one = decode(proposal);
+  DETOL_ASSIGN(const bool is_settled, settle_untrained(one));
+  if (is_settled) return {};
+  return start_or_wait(one, slots);
+}
+
+// Refuses the trial, tells it the known outcome of an equal trial, or lets it wait for that of a
+// running one. Returns whether it did.
+Result<bool> Placement::settle_untrained(Considered& one) {
+  const TrialId id = one.trial.id;
+  const auto refuse = [&](const auto& refused) -> Result<bool> {
+    DETOL_TRY(record(one));
+    DETOL_TRY(recorder_.tell_failed(id, refused.cause, refused.reason));
+    return true;
   };
-  if (!candidate) {
-    DETOL_TRY(record_asked());
-    return recorder_.tell_failed(trial.id, candidate.error().cause, candidate.error().reason);
-  }
+  if (!one.candidate) return refuse(one.candidate.error());
+  const event::Asked& asked = one.asked;
   const std::string identity = identity_of(asked.arch_hash, asked.params);
   const TrialRecord* earlier = state_.answer_for(identity);
   if (earlier != nullptr && !equals_.may_repeat(identity)) {
     const TrialId known = earlier->trial.id;
-    DETOL_TRY(record_asked());
-    return recorder_.answer(trial.id, *state_.find(known));
+    DETOL_TRY(record(one));
+    DETOL_TRY(recorder_.answer(id, *state_.find(known)));
+    return true;
   }
   const bool has_equal = state_.first_open(identity) != nullptr;
   if (has_equal && !equals_.may_repeat(identity) && asked.proposer != kCaller) {
     equals_.found_equal();
-    return record_asked();  // it is WAITING
+    DETOL_TRY(record(one));
+    return true;  // it is WAITING
   }
   if (earlier == nullptr && parts_.config.repeats == 0 && parts_.config.inherit == Inherit::kNone &&
       !asked.identity.empty()) {
-    DETOL_ASSIGN(const auto known, parts_.candidates.recall(asked, *candidate));
+    DETOL_ASSIGN(const auto known, parts_.candidates.recall(asked, *one.candidate));
     if (known) {
-      DETOL_TRY(record_asked());
-      return recorder_.take_over(trial.id, *known);
+      DETOL_TRY(record(one));
+      DETOL_TRY(recorder_.take_over(id, *known));
+      return true;
     }
   }
-  if (const auto refused = memory_.refusal_of(trial.id, *candidate)) {
-    DETOL_TRY(record_asked());
-    return recorder_.tell_failed(trial.id, refused->cause, refused->reason);
-  }
-  const double work = parts_.candidates.epoch_work(*candidate);
-  const auto slot = memory_.slot_for(trial.id, slots);
+  if (const auto refused = memory_.refusal_of(id, *one.candidate)) return refuse(*refused);
+  return false;
+}
+
+// If there is no time for its first report, the trial waits for more budget where smaller networks
+// may fit, or others run, which may need less than they were promised. Else nothing more starts,
+// and the proposal is dropped: a later run with more budget makes it again, as a search that had
+// the whole budget from the beginning.
+Result<void> Placement::start_or_wait(Considered& one, std::vector<Slot>& slots) {
+  const TrialId id = one.trial.id;
+  const double work = parts_.candidates.epoch_work(*one.candidate);
+  const auto slot = memory_.slot_for(id, slots);
   const bool has_memory = slot != slots.end();
   const Slot& likely = has_memory ? *slot : slots.back();
-  const bool has_time = budget_.has_time_for_first(trial.id, work, likely);
+  const bool has_time = budget_.has_time_for_first(id, work, likely);
   if (!has_time) budget_.lacks_time();
-  if (!has_time && state_.running() == 0 && !budget_.may_fit(trial.id, likely)) {
+  if (!has_time && state_.running() == 0 && !budget_.may_fit(id, likely)) {
     ending_.close_for_budget();
     return {};
   }
-  asked.inherits = parts_.candidates.inherit(trial, *candidate, state_);
-  if (asked.inherits) asked.identity.clear();  // other studies train it from other weights
-  DETOL_TRY(record_asked());
-  budget_.add(trial.id, work);
-  running_.set_full_length(trial.id, candidate->recipe.epochs);
+  one.asked.inherits = parts_.candidates.inherit(one.trial, *one.candidate, state_);
+  if (one.asked.inherits) one.asked.identity.clear();  // other studies train it from other weights
+  DETOL_TRY(record(one));
+  budget_.add(id, work);
+  running_.set_full_length(id, one.candidate->recipe.epochs);
   if (has_time) budget_.had_time();
   if (!has_memory) memory_.waits();
   if (!has_time || !has_memory) return {};  // it is WAITING
-  DETOL_TRY(start(trial.id, *slot));
+  DETOL_TRY(start(id, *slot));
   slots.erase(slot);
   return {};
 }

@@ -38,6 +38,14 @@ class Placement {
   bool has_lacked_time() const { return lacked_time_; }
 
  private:
+  // A proposal, and what is recorded of it.
+  struct Considered {
+    const Trial& trial;
+    Decoded candidate;
+    event::Asked asked = {};
+    std::optional<Fact> network = {};  // if its network is new
+  };
+
   Result<void> answer_waiting();
   Result<bool> fill_free_workers();
   Result<void> grant_wishes(std::vector<Slot>& slots);
@@ -45,9 +53,11 @@ class Placement {
   Result<void> promote(std::vector<Slot>& slots);
   Result<bool> ask_round(std::vector<Slot>& slots);
   Result<void> refit();
-  event::Asked asked_for(const Proposal& proposal, const Decoded& candidate,
-                         std::optional<Fact>& network) const;
+  Considered decode(const Proposal& proposal) const;
+  Result<void> record(Considered& one);
   Result<void> consider(const Proposal& proposal, std::vector<Slot>& slots);
+  Result<bool> settle_untrained(Considered& one);
+  Result<void> start_or_wait(Considered& one, std::vector<Slot>& slots);
   Result<void> start(TrialId trial, const Slot& slot);
   bool may_release(const std::vector<Slot>& left) const;
   void close_for_memory(const std::vector<Slot>& idle);

@@ -41,6 +41,21 @@
 namespace detol::inline scheduler {
 namespace {
 
+// The study of a run, opened for writing.
+struct Run {
+  std::unique_ptr<Ledger> ledger;
+  ResolvedStudy resolved;
+  bool is_restart = false;  // an earlier master of this run died
+  StudyRecord record;
+  std::vector<Event> events;   // before this master
+  std::vector<Event> opening;  // the first events of this master
+  StudyConfig config;          // what the study began with
+  Budget budget;
+  double counted_until_s = 0;  // wall and device time are in the ledger up to here
+  std::filesystem::path folder;
+  std::filesystem::path artefacts;  // of the study
+};
+
 // Parts are made before anything exists on disk, so that most errors of a user are found first.
 struct Parts {
   DatasetInfo data;
@@ -56,15 +71,14 @@ Result<Parts> make_parts(const StudyConfig& config, const TestHooks& hooks) {
   return parts;
 }
 
-std::unique_ptr<Progress> progress_for(const RunOptions& options, const StudyConfig& config,
-                                       const Budget& budget, const std::filesystem::path& folder,
+std::unique_ptr<Progress> progress_for(const RunOptions& options, const Run& run,
                                        pid_t supervisor) {
-  const StudyMonitor::Study study{.name = config.study,
-                                  .objectives = config.objectives,
-                                  .max_epochs = config.max_epochs,
-                                  .budget = budget,
+  const StudyMonitor::Study study{.name = run.config.study,
+                                  .objectives = run.config.objectives,
+                                  .max_epochs = run.config.max_epochs,
+                                  .budget = run.budget,
                                   .sharing = ranks_per_gpu(options),
-                                  .repeats = config.repeats};
+                                  .repeats = run.config.repeats};
   switch (options.progress) {
     case ProgressMode::kNone:
       return nullptr;
@@ -76,8 +90,8 @@ std::unique_ptr<Progress> progress_for(const RunOptions& options, const StudyCon
       break;
   }
   return make_live_view(study,
-                        {.stderr_file = stderr_file_in(folder),
-                         .state_file = folder / "frame",
+                        {.stderr_file = stderr_file_in(run.folder),
+                         .state_file = run.folder / "frame",
                          .color = options.color,
                          .owner = supervisor},
                         system_clock());
@@ -109,9 +123,8 @@ Reach reach_of(const RunOptions& options) {
 }
 
 // Publishes where workers find this master that the supervisor did not start.
-Result<void> let_join(const RunOptions& options, const std::filesystem::path& folder,
-                      const std::filesystem::path& artefacts, WorkerPoolSettings& settings) {
-  DETOL_ASSIGN(RendezvousInfo rendezvous, rendezvous_info(folder, reach_of(options)));
+Result<void> let_join(const RunOptions& options, const Run& run, WorkerPoolSettings& settings) {
+  DETOL_ASSIGN(RendezvousInfo rendezvous, rendezvous_info(run.folder, reach_of(options)));
   rendezvous.group_size = ranks_of(options);
   rendezvous.takes_other_sizes = !options.config.deterministic;
   rendezvous.backend = options.backend;
@@ -120,22 +133,12 @@ Result<void> let_join(const RunOptions& options, const std::filesystem::path& fo
   settings.keys = rendezvous.keys;
   settings.registry.key = rendezvous.key;
   std::error_code ignored;
-  std::filesystem::create_directories(artefacts, ignored);
-  remove_unfinished(artefacts / kJoinFile);  // of a master that was killed as it published
-  DETOL_TRY(publish(rendezvous, artefacts / kJoinFile));
+  std::filesystem::create_directories(run.artefacts, ignored);
+  remove_unfinished(run.artefacts / kJoinFile);  // of a master that was killed as it published
+  DETOL_TRY(publish(rendezvous, run.artefacts / kJoinFile));
   if (options.rendezvous.empty()) return {};
   return publish(rendezvous, options.rendezvous);
 }
-
-// The study of a run, opened for writing.
-struct Run {
-  std::unique_ptr<Ledger> ledger;
-  ResolvedStudy resolved;
-  bool is_restart = false;  // an earlier master of this run died
-  StudyRecord record;
-  std::vector<Event> events;   // before this master
-  std::vector<Event> opening;  // the first events of this master
-};
 
 // Warns if the backend has changed: the new one rounds differently and resumes no checkpoint.
 void warn_of_another_backend(const std::vector<Event>& events, const std::string& backend) {
@@ -164,6 +167,7 @@ void describe_data(Ledger& ledger, const DataConfig& config, const DatasetInfo& 
 Result<Run> open_run(const RunOptions& options, const std::filesystem::path& folder,
                      const DatasetInfo& data) {
   Run run;
+  run.folder = folder;
   DETOL_ASSIGN(run.ledger, Ledger::open(options.storage));
   DETOL_ASSIGN(std::optional<ResolvedStudy> resolved, read_resolved_run(folder));
   run.is_restart = resolved.has_value();
@@ -204,29 +208,53 @@ int gpus_of(const RunOptions& options) {
   return are_here ? static_cast<int>(options.gpus.size()) : 0;
 }
 
-Result<std::unique_ptr<Pool>> open_pool(const RunOptions& options,
-                                        const std::filesystem::path& folder,
-                                        const std::filesystem::path& artefacts,
-                                        message::Setup setup, int supervisor,
-                                        double counted_until_s, bool is_restart,
-                                        const StudyConfig& config, Callers& callers) {
+// Takes from the ledger what the study began with and has used, and makes its searcher of that.
+Result<void> take_up(Run& run, Parts& parts, const RunOptions& options, const TestHooks& hooks) {
+  DETOL_ASSIGN(auto sources, sources_of(run.events.empty() ? run.opening : run.events));
+  DETOL_ASSIGN(run.config, for_begun_study(options.config, run.record.config));
+  DETOL_ASSIGN(
+      parts.searcher,
+      hooks.make_searcher(run.config, {.sources = std::move(sources),
+                                       .preserves = make_preserves(run.config, parts.data.task)}));
+  run.config.study = run.resolved.study;
+  DETOL_ASSIGN(run.budget, budget_in_force(run.resolved.budget));
+  DETOL_ASSIGN(run.counted_until_s, counted_until(run.events, run.folder));
+  run.artefacts = artefact_folder(options.storage, run.config.study);
+  return {};
+}
+
+Result<std::unique_ptr<Pool>> open_pool(const RunOptions& options, const Run& run, const Task& task,
+                                        int supervisor, Callers& callers) {
   const bool is_mpi_job = !options.rendezvous.empty();  // its ranks join
-  WorkerPoolSettings settings{.endpoint = endpoint_in(folder),
+  WorkerPoolSettings settings{.endpoint = endpoint_in(run.folder),
                               .registry = {.workers = is_mpi_job ? 0 : workers_of(options),
                                            .group_size = ranks_of(options),
                                            .takes_other_sizes = !options.config.deterministic,
                                            .gpus = gpus_of(options),
                                            .is_remote = is_remote(options.launcher),
                                            .supervisor = supervisor,
-                                           .folder = folder,
-                                           .counted_until_s = counted_until_s},
-                              .setup = std::move(setup),
-                              .is_restart = is_restart,
+                                           .folder = run.folder,
+                                           .counted_until_s = run.counted_until_s},
+                              .setup = {run.config.text, options.backend, task},
+                              .is_restart = run.is_restart,
                               .on_call = [&](const message::Call& one, auto answer) {
-                                call(callers, config, one.line, one.caller, std::move(answer));
+                                call(callers, run.config, one.line, one.caller, std::move(answer));
                               }};
-  DETOL_TRY(let_join(options, folder, artefacts, settings));
+  DETOL_TRY(let_join(options, run, settings));
   return make_worker_pool(std::move(settings), system_clock());
+}
+
+RunCandidatesSettings candidate_settings(const RunOptions& options, const Run& run,
+                                         const DatasetInfo& data, Admission admit) {
+  return {.config = run.config,
+          .data = data,
+          .ledger = *run.ledger,
+          .study = run.record.id,
+          .backend = options.backend,
+          .ranks = ranks_of(options),
+          .storage = options.storage,
+          .artefacts = run.artefacts,
+          .admit = std::move(admit)};
 }
 
 void remove_requests(const std::filesystem::path& artefacts) {
@@ -235,16 +263,15 @@ void remove_requests(const std::filesystem::path& artefacts) {
 
 // Removes a request whose events are durable. A master that replaces this one begins with the
 // budget of the run's folder.
-void answered(const RunRequest& request, const Run& run, const std::filesystem::path& folder,
-              const std::filesystem::path& artefacts) {
+void answered(const RunRequest& request, const Run& run) {
   if (request.kind == RunRequest::kBudget) {
     ResolvedStudy resolved = run.resolved;
     resolved.budget = request.budget;
-    if (const auto written = write_resolved_run(folder, resolved); !written)
+    if (const auto written = write_resolved_run(run.folder, resolved); !written)
       log_warning("{}; a master that is started again has the earlier budget",
                   written.error().message);
   }
-  remove_request(artefacts, request);
+  remove_request(run.artefacts, request);
 }
 
 // Answers callers who get no trial in a turn.
@@ -266,64 +293,45 @@ class Settling final : public Observer {
 Result<void> run_master(const RunOptions& options, const std::filesystem::path& folder,
                         const SupervisorConnection& supervisor, const TestHooks& hooks) {
   fault_or_throw("master.start");
-  StudyConfig config = options.config;
-  DETOL_ASSIGN(Parts parts, make_parts(config, hooks));
-  DETOL_ASSIGN(const Run run, open_run(options, folder, parts.data));
-  DETOL_ASSIGN(auto sources, sources_of(run.events.empty() ? run.opening : run.events));
-  DETOL_ASSIGN(config, for_begun_study(config, run.record.config));
-  DETOL_ASSIGN(parts.searcher,
-               hooks.make_searcher(config, {.sources = std::move(sources),
-                                            .preserves = make_preserves(config, parts.data.task)}));
-  config.study = run.resolved.study;
-  DETOL_ASSIGN(const Budget budget, budget_in_force(run.resolved.budget));
-  DETOL_ASSIGN(const double counted_until_s, counted_until(run.events, folder));
-  const std::filesystem::path artefacts = artefact_folder(options.storage, config.study);
+  DETOL_ASSIGN(Parts parts, make_parts(options.config, hooks));
+  DETOL_ASSIGN(Run run, open_run(options, folder, parts.data));
+  DETOL_TRY(take_up(run, parts, options, hooks));
+  const StudyConfig& config = run.config;
   Callers callers(config, system_clock(), [] {});
-  DETOL_ASSIGN(
-      const auto workers,
-      open_pool(options, folder, artefacts, {config.text, options.backend, parts.data.task},
-                supervisor.socket, counted_until_s, run.is_restart, config, callers));
+  DETOL_ASSIGN(const auto workers,
+               open_pool(options, run, parts.data.task, supervisor.socket, callers));
   SharedPool pool(*workers, callers);
   if (options.workers == kNoWorkers && !run.is_restart)
     log_warning("study {} waits for workers: start them with `detol worker --join {}`",
                 config.study, config.study);
-  if (!run.is_restart) remove_requests(artefacts);  // they were for an earlier run
+  if (!run.is_restart) remove_requests(run.artefacts);  // they were for an earlier run
   DETOL_ASSIGN(Admission admit, make_admission(config));
-  RunCandidates candidates({.config = config,
-                            .data = parts.data,
-                            .ledger = *run.ledger,
-                            .study = run.record.id,
-                            .backend = options.backend,
-                            .ranks = ranks_of(options),
-                            .storage = options.storage,
-                            .artefacts = artefacts,
-                            .admit = std::move(admit)});
+  RunCandidates candidates(candidate_settings(options, run, parts.data, std::move(admit)));
   const auto retention = make_checkpoint_retention(
-      {artefacts, pausing_pruner(config), config.inherit == Inherit::kNone ? 0 : kKeptParents});
-  const auto progress = progress_for(options, config, budget, folder, supervisor.pid);
+      {run.artefacts, pausing_pruner(config), config.inherit == Inherit::kNone ? 0 : kKeptParents});
+  const auto progress = progress_for(options, run, supervisor.pid);
   Settling settling(callers);
   std::vector<Observer*> observers = {retention.get(), &settling};
   if (progress) observers.push_back(progress.get());
-  Driver driver(
-      {.config = config,
-       .candidates = candidates,
-       .ledger = *run.ledger,
-       .study = run.record.id,
-       .searcher = *parts.searcher,
-       .pruner = *parts.search.pruner,
-       .pool = pool,
-       .clock = system_clock(),
-       .observers = observers,
-       .budget = budget,
-       .target = options.target,
-       .folder = artefacts,
-       .initial = parts.search.initial,
-       .refits = Refits::kBeside,
-       .asks = {.asks = Asks::kBeside, .fallback = parts.search.fallback.get()},
-       .retry_failed = options.retry_failed && !run.is_restart,
-       .counted_until_s = counted_until_s,
-       .requests = [&] { return requests_in(artefacts); },
-       .answered = [&](const RunRequest& request) { answered(request, run, folder, artefacts); }});
+  Driver driver({.config = config,
+                 .candidates = candidates,
+                 .ledger = *run.ledger,
+                 .study = run.record.id,
+                 .searcher = *parts.searcher,
+                 .pruner = *parts.search.pruner,
+                 .pool = pool,
+                 .clock = system_clock(),
+                 .observers = observers,
+                 .budget = run.budget,
+                 .target = options.target,
+                 .folder = run.artefacts,
+                 .initial = parts.search.initial,
+                 .refits = Refits::kBeside,
+                 .asks = {.asks = Asks::kBeside, .fallback = parts.search.fallback.get()},
+                 .retry_failed = options.retry_failed && !run.is_restart,
+                 .counted_until_s = run.counted_until_s,
+                 .requests = [&] { return requests_in(run.artefacts); },
+                 .answered = [&](const RunRequest& request) { answered(request, run); }});
   DETOL_TRY(driver.replay(run.events));
   callers.attach(driver.state(), run.events);
   settling.driver = &driver;
@@ -333,7 +341,7 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
   }
   const Result<std::string> why = driver.run();
   callers.end({ErrorCode::kUsage, why ? *why : why.error().message});
-  remove_requests(artefacts);  // last, so that a restarted master sees them
+  remove_requests(run.artefacts);  // last, so that a restarted master sees them
   if (progress) progress->end(why.value_or(""), driver.state());
   return why.map([](const std::string&) {});
 }
