@@ -1,35 +1,12 @@
 // The commands `importance`, `compare` and `similar` over studies that are written into a ledger.
 
-#include <limits>
-
-#include "core/rng.h"
-#include "encodings/study/study_config.h"
 #include "tests/cli/command_on_base.h"
+#include "tests/studies/cnn_study.h"
 
 namespace detol {
 namespace {
 
-class Analysis : public testing_support::CommandOnBase {
- protected:
-  // Writes a study of configs/cnn.yaml whose accuracy depends on the optimizer, plus `bonus`.
-  void write_study(const std::string& name, TrialId trials, double bonus = 0,
-                   const std::string& metric = "val_accuracy") const {
-    const StudyConfig config = read_study_config(DETOL_SOURCE_DIR "/configs/cnn.yaml").value();
-    auto ledger = Ledger::open(storage()).value();
-    StudyRecord record;
-    record.name = name;
-    record.config = config.text;
-    record.objectives = {maximize(metric)};
-    const StudyId study = ledger->create_study(record).value();
-    for (TrialId id = 0; id < trials; ++id) {
-      Rng rng = Rng(1).split(id);
-      const Genome genome = config.space.sample(rng);
-      const double accuracy = (genome.text("optimizer") == "sgd" ? 0.6 : 0.5) + bonus +
-                              0.001 * static_cast<double>(id % 7);
-      append_trial(*ledger, study, id, genome, {{metric, accuracy}, {"val_loss", 1 - accuracy}});
-    }
-  }
-};
+class Analysis : public testing_support::CommandsOn<testing_support::CnnStudy> {};
 
 TEST_F(Analysis, ImportanceListsTheDecisiveChoiceFirst) {
   write_study("s", 40);
@@ -40,23 +17,6 @@ TEST_F(Analysis, ImportanceListsTheDecisiveChoiceFirst) {
   EXPECT_LE(rows[0]["importance"], rows[0]["high"]);
   EXPECT_EQ(rows[0]["trials"], 40);
   EXPECT_EQ(json({"importance", "s", "--top", "2"}).size(), 2u);
-}
-
-TEST_F(Analysis, ImportanceOfAnotherMetricMinimisesIt) {
-  write_study("s", 40);
-  EXPECT_EQ(json({"importance", "s", "--metric", "val_loss"})[0]["name"], "optimizer");
-  const Answer unknown = run({"importance", "s", "--metric", "val_los"});
-  ASSERT_FALSE(unknown.code);
-  EXPECT_EQ(unknown.code.error().code, ErrorCode::kUsage);
-  EXPECT_NE(unknown.code.error().message.find("did you mean 'val_loss'?"), std::string::npos);
-}
-
-TEST_F(Analysis, ImportanceSaysThatThereAreTooFewTrials) {
-  write_study("s", 9);
-  const Answer answer = run({"importance", "s"});
-  ASSERT_FALSE(answer.code);
-  EXPECT_EQ(answer.code.error().code, ErrorCode::kEmpty);
-  EXPECT_NE(answer.code.error().message.find("9 finished trials"), std::string::npos);
 }
 
 TEST_F(Analysis, ComparePutsEveryStudyAgainstTheFirst) {
@@ -109,16 +69,6 @@ TEST_F(Analysis, SimilarSaysThatNothingElseHasAScore) {
   const Answer answer = run({"similar", "a", "best"});
   ASSERT_FALSE(answer.code);
   EXPECT_EQ(answer.code.error().code, ErrorCode::kEmpty);
-}
-
-TEST_F(Analysis, SimilarLeavesOutAStudyWhoseConfigurationCannotBeRead) {
-  write_study("a", 5);
-  StudyRecord record;
-  record.name = "newer";
-  record.config = "version: 99";
-  record.objectives = {maximize("val_accuracy")};
-  ASSERT_TRUE(Ledger::open(storage()).value()->create_study(record));
-  EXPECT_EQ(json({"similar", "a", "best"}).size(), 4u);
 }
 
 TEST_F(Analysis, CompareRefusesWhatItCannotCompare) {

@@ -3,51 +3,13 @@
 
 #include <cmath>
 
-#include "core/rng.h"
-#include "encodings/study/study_config.h"
 #include "tests/cli/command_on_base.h"
+#include "tests/studies/noisy_study.h"
 
 namespace detol {
 namespace {
 
-constexpr TrialId kLucky = 3;
-
-class BestCommand : public testing_support::CommandOnBase {
- protected:
-  // Writes a study of a noisy bowl; its trial kLucky is poor and was measured far too well.
-  void write_study(TrialId trials, const std::vector<Objective>& more = {},
-                   const std::string& search = "") const {
-    const StudyConfig config =
-        load_study_config("version: 1\nstudy: s\nfunction: {name: sphere, noise: 5}\n" + search,
-                          "s.yaml")
-            .value();
-    auto ledger = Ledger::open(storage()).value();
-    StudyRecord record;
-    record.name = "s";
-    record.config = config.text;
-    record.objectives = config.objectives;
-    record.objectives.insert(record.objectives.end(), more.begin(), more.end());
-    const StudyId study = ledger->create_study(record).value();
-    for (TrialId id = 0; id < trials; ++id) append(*ledger, study, config.space, id);
-  }
-
-  static double true_value(const Genome& genome) {
-    return std::pow(genome.number("x0"), 2) + std::pow(genome.number("x1"), 2);
-  }
-
-  static Genome genome_of_trial(const Space& space, TrialId id) {
-    if (id == kLucky) return space.at(std::vector<double>{0.8, 0.8});  // 3, 3
-    Rng rng = Rng(5).split(id);
-    return space.sample(rng);
-  }
-
-  static void append(Ledger& ledger, StudyId study, const Space& space, TrialId id) {
-    const Genome genome = genome_of_trial(space, id);
-    Rng rng = Rng(6).split(id);
-    const double value = id == kLucky ? -12 : true_value(genome) + 5 * rng.normal();
-    append_trial(ledger, study, id, genome, {{"value", value}, {"other", 1.0}});
-  }
-};
+class BestCommand : public testing_support::CommandsOn<testing_support::NoisyStudy> {};
 
 TEST_F(BestCommand, IsTheBestMeasuredUnlessAskedForThePosterior) {
   write_study(60);
@@ -66,37 +28,6 @@ TEST_F(BestCommand, OfAStudyThatMeasuresAgainIsByThePosteriorUnlessAskedForTheMe
   write_study(60, {}, "search: {repeats: 1}\n");
   EXPECT_EQ(json({"best", "s"}), json({"best", "s", "--by", "posterior"}));
   EXPECT_EQ(json({"best", "s", "--by", "observed"})["trial"], kLucky);
-}
-
-TEST_F(BestCommand, OfAStudyThatMeasuresAgainIsWhatOtherCommandsTakeForTheBest) {
-  write_study(60, {}, "search: {repeats: 1}\n");
-  const Json best = json({"best", "s"})["trial"];
-  EXPECT_NE(best, kLucky);
-  EXPECT_EQ(json({"trial", "s", "best"})["trial"], best);
-}
-
-TEST_F(BestCommand, OfAStudyThatMeasuresAgainWithFewTrialsIsTheBestMeasured) {
-  write_study(4, {}, "search: {repeats: 1}\n");
-  EXPECT_EQ(json({"best", "s"})["trial"], kLucky);
-  EXPECT_EQ(json({"trial", "s", "best"})["trial"], kLucky);
-}
-
-TEST_F(BestCommand, AFinalChoiceCountsAlsoInAStudyThatMeasuresAgain) {
-  write_study(60, {}, "search: {repeats: 1}\n");
-  const std::vector<Event> choice = {event::Model{.model = 1,
-                                                  .trial = kLucky,
-                                                  .kind = ModelKind::kCrossValidated,
-                                                  .state = ModelState::kComplete,
-                                                  .first = 1,
-                                                  .metrics = {{"value", -12}}}};
-  auto ledger = Ledger::open(storage()).value();
-  ASSERT_TRUE(ledger->append(1, choice));
-  EXPECT_EQ(json({"best", "s"})["trial"], kLucky);
-}
-
-TEST_F(BestCommand, OfAStudyThatMeasuresAgainWithSeveralObjectivesIsTheBestMeasured) {
-  write_study(10, {minimize("other")}, "search: {repeats: 1}\n");
-  EXPECT_EQ(json({"best", "s"})["trial"], kLucky);
 }
 
 TEST_F(BestCommand, ListsTheBestByThePosteriorWithItsNumbers) {

@@ -6,12 +6,13 @@
 #include <cmath>
 
 #include "models/choose_finally.h"
-#include "tests/cli/linear_study.h"
+#include "tests/cli/command_on_base.h"
+#include "tests/models/linear_study.h"
 
 namespace detol {
 namespace {
 
-class FinalChoice : public testing_support::LinearStudy {
+class FinalChoice : public testing_support::CommandsOn<testing_support::LinearStudy> {
  protected:
   // Records a choice among trials with these accuracies over the folds.
   void choose(std::int64_t first, const std::vector<std::pair<TrialId, double>>& scores) const {

@@ -1,7 +1,7 @@
 // The commands over networks whose answers are known: what they are worth on the data, what they
 // answer, and what is made of them.
 
-#include "tests/cli/linear_study.h"
+#include "tests/models/linear_study.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "models/ensembles.h"
+#include "tests/cli/command_on_base.h"
 
 namespace detol {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 using Labels = std::vector<std::string>;
 
 // RetrainedLine has no test that runs a network in this process before it trains in others.
-class RetrainedLine : public testing_support::LinearStudy {
+class RetrainedLine : public testing_support::CommandsOn<testing_support::LinearStudy> {
  protected:
   // Retrains in a process of its own, on the CPU: to look for GPUs, this program would start
   // itself. Returns all models.
@@ -97,7 +98,14 @@ TEST_F(RetrainedLine, VotesAsMuchAsTheOthersThatAllDataTrained) {
   EXPECT_EQ(ensemble["members"], "model 1 x 0.25, model 2 x 0.25, model 3 x 0.25, model 4 x 0.25");
 }
 
-class LinearNetwork : public testing_support::LinearStudy {};
+class LinearNetwork : public testing_support::CommandsOn<testing_support::LinearStudy> {
+ protected:
+  Labels labels(std::vector<std::string> words) const {
+    Labels found;
+    for (const Json& row : json(std::move(words))) found.push_back(row["label"]);
+    return found;
+  }
+};
 
 TEST_F(LinearNetwork, IsTestedOnTheTestPart) {
   write_study({{.slope = 1}, {.slope = -1}, {.slope = 100, .offset = -45}});

@@ -71,7 +71,9 @@ class OneBest : public testing_support::CommandOnBase, public testing::WithParam
     record.objectives = config_.objectives;
     id_ = ledger->create_study(record).value();
     for (TrialId id = 0; id < GetParam().trials.size(); ++id) append(*ledger, id);
-    if (GetParam().chosen) ASSERT_TRUE(ledger->append(id_, final_choice()));
+    if (GetParam().chosen) {
+      ASSERT_TRUE(ledger->append(id_, final_choice()));
+    }
   }
 
   void append(Ledger& ledger, TrialId id) const {
@@ -109,7 +111,9 @@ class OneBest : public testing_support::CommandOnBase, public testing::WithParam
 TEST_P(OneBest, IsTheSameForEverybodyWhoAsks) {
   const Json best = json({"best", "s"});
   const Json trial = best["trial"];
-  if (GetParam().best) EXPECT_EQ(trial, *GetParam().best);
+  if (GetParam().best) {
+    EXPECT_EQ(trial, *GetParam().best);
+  }
   EXPECT_EQ(json({"trial", "s", "best"})["trial"], trial);
   const OpenStudy study = open_study(storage(), "s").value();
   EXPECT_EQ(trial_called(study, "best").value().id, trial);

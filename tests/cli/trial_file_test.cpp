@@ -86,46 +86,6 @@ TEST_F(TrialFiles, ACsvFileBecomesADoneStudyWithCurves) {
   EXPECT_EQ(std::get<std::string>(select("SELECT state FROM v_studies")[0][0]), "DONE");
 }
 
-TEST_F(TrialFiles, ATableOfOptunaIsACsvFile) {
-  ASSERT_TRUE(import(put("t.csv",
-                         ",number,value,datetime_start,params_op,params_lr,params_momentum,state\n"
-                         "0,4,0.5,2026-01-01,sgd,0.01,0.9,COMPLETE\n"
-                         "1,7,0.25,2026-01-02,adamw,0.001,,PRUNED\n"),
-                     "s"));
-  const auto trials = select("SELECT state, value FROM v_trials ORDER BY trial");
-  ASSERT_EQ(trials.size(), 2U);
-  EXPECT_EQ(trials[0], (std::vector<Cell>{std::string("COMPLETE"), 0.5}));
-  EXPECT_EQ(select("SELECT * FROM v_params WHERE trial = 0").size(), 3U);
-  ASSERT_TRUE(import(put("two.csv", "params_op,params_lr,values_0\nadamw,0.01,0.75\n"), "t"));
-  EXPECT_EQ(select("SELECT value FROM v_trials WHERE study = 't'")[0], (std::vector<Cell>{0.75}));
-}
-
-TEST_F(TrialFiles, ACsvFileMayHaveSemicolonsAndDecimalCommas) {
-  ASSERT_TRUE(import(put("t.csv", "sep=;\nop;lr;val_accuracy\nadamw;0,01;0,5\n"), "s"));
-  EXPECT_EQ(select("SELECT value FROM v_trials")[0], (std::vector<Cell>{0.5}));
-  ASSERT_TRUE(import(put("u.csv", "op\tlr\tval_accuracy\nadamw\t0.01\t0.5\n"), "t"));
-}
-
-TEST_F(TrialFiles, JsonLinesHaveValuesOrCurves) {
-  const auto file =
-      put("t.jsonl",
-          R"({"params": {"op": "adamw", "lr": 0.01}, "value": 0.5})"
-          "\n\n"
-          R"({"params": {"op": "adamw", "lr": 0.02}, "curve": [{"epoch": 1, "val_accuracy": 0.25},
-)");
-  EXPECT_FALSE(import(file, "s"));  // an object ends with its line
-  put("t.jsonl",
-      R"({"params": {"op": "adamw", "lr": 0.01}, "value": 0.5})"
-      "\n\n"
-      R"({"params": {"op": "adamw", "lr": 0.02}, "state": "PRUNED", )"
-      R"("curve": [{"epoch": 1, "val_accuracy": 0.25}, {"epoch": 4, "val_accuracy": 1}]})"
-      "\n");
-  ASSERT_TRUE(import(file, "s"));
-  const auto trials = select("SELECT epochs, value FROM v_trials ORDER BY trial");
-  EXPECT_EQ(trials[0], (std::vector<Cell>{std::int64_t{1}, 0.5}));
-  EXPECT_EQ(trials[1], (std::vector<Cell>{std::int64_t{4}, 1.0}));
-}
-
 // As in `detol new --from`, and in what Python writes.
 TEST_F(TrialFiles, NullIsTheChoiceNoneOfAParameterThatHasIt) {
   put("space.yaml",
@@ -150,28 +110,8 @@ TEST_F(TrialFiles, ABadRowIsNamedAndLeavesNoStudy) {
   has("op,lr,val_accuracy\nadamw,,0.5\n", "t.csv:2: lr is missing; it accepts 0.0001 to 0.1");
   has("op,lr,val_accuracy\nadam,0.01,0.5\n", "t.csv:2: op cannot be adam; it accepts sgd, adamw");
   has("op,lr,momentum,val_accuracy\nadamw,0.01,0.9,0.5\n", "op switches it off");
-  has("op,lr,val_accuracy\nadamw,0.01,high\n", "t.csv:2:12: val_accuracy is 'high'");
   has("op,lr\nadamw,0.01\n", "t.csv:2: val_accuracy is missing");
   has("op,lr,state\nadamw,0.01,DONE\n", "t.csv:2: unknown state 'DONE'");
-  has("trial,op,lr,val_accuracy\n1,adamw,0.01,0.5\n1,adamw,0.01,0.6\n", "t.csv:3: trial '1'");
-}
-
-TEST_F(TrialFiles, BadJsonIsNamedWithItsLine) {
-  const auto has = [this](const std::string& text, const std::string& says) {
-    const std::string message = message_of("t.jsonl", text);
-    EXPECT_NE(message.find(says), std::string::npos) << message;
-  };
-  has("{\"params\": {}}\n{]\n", "t.jsonl:2: it is not JSON from byte 2 on");
-  has("{\"lr\": 0.01, \"val_accuracy\": 0.5}", "t.jsonl:1: 'lr' must stand in \"params\": {...}");
-  has("{\"params\": 3}", "t.jsonl:1: params must be an object");
-  has("{\"curve\": [{\"epoch\": 0}]}", "t.jsonl:1: an epoch must be a whole number from 1");
-  has("{\"curve\": [{\"epoch\": 2}, {\"epoch\": 2}]}", "the epochs of a curve must grow");
-  has("[1", "it is not JSON from byte 3 on");
-  const std::string deep(200'000, '[');
-  for (const std::string key : {"values", "value", "params", "curve", "state", "else"})
-    has("{\"" + key + "\": " + deep + std::string(200'000, ']') + "}",
-        "t.jsonl:1: it is nested more than 64 deep");
-  has(deep, "it is nested more than 64 deep");
 }
 
 TEST_F(TrialFiles, TheColumnValueIsTheObjectiveThatIsNamed) {
@@ -205,16 +145,6 @@ TEST_F(TrialFiles, OnlyACompleteTrialWasTrainedToItsEnd) {
   ASSERT_TRUE(code) << code.error().message;
   EXPECT_EQ(select("SELECT epochs FROM v_trials ORDER BY trial"),
             (std::vector<std::vector<Cell>>{{std::int64_t{5}}, {std::int64_t{1}}}));
-}
-
-TEST_F(TrialFiles, AnExportedValueIsThatOfTheBestEpoch) {
-  ASSERT_TRUE(import(
-      put("t.jsonl", R"({"params": {"op": "adamw", "lr": 0.01}, "best_epoch": 1, "curve": )"
-                     R"([{"epoch": 1, "val_accuracy": 0.9}, {"epoch": 2, "val_accuracy": 0.6}]})"),
-      "s"));
-  ASSERT_TRUE(run({"db", "export", "--to", "csv"}));
-  EXPECT_NE(out_.find(",0.9"), std::string::npos) << out_;
-  EXPECT_EQ(out_.find(",0.6"), std::string::npos) << out_;
 }
 
 TEST_F(TrialFiles, AnExportIsImportedAgain) {

@@ -13,16 +13,16 @@
 #include <vector>
 
 #include "core/hash.h"
-#include "encodings/study/study_config.h"
 #include "knowledge/facts.h"
-#include "tests/cli/command_on_base.h"
+#include "models/trained_model.h"
+#include "tests/studies/study_base.h"
 #include "tests/support/idx_writer.h"
 #include "trainer/checkpoint.h"
 #include "trainer/data/formats/formats.h"
 
 namespace detol::testing_support {
 
-class LinearStudy : public CommandOnBase {
+class LinearStudy : public StudyBase {
  protected:
   // Line is a trial: its network after its best epoch, and the value that it reported.
   struct Line {
@@ -32,7 +32,6 @@ class LinearStudy : public CommandOnBase {
   };
 
   void SetUp() override {
-    folder_ = std::filesystem::path(storage()).parent_path();
     std::string table = "t,x,y\n";
     int day = 0;
     const auto add = [&](double x, const char* y) {
@@ -44,7 +43,7 @@ class LinearStudy : public CommandOnBase {
     write_bytes(path("lin.csv"), table);
   }
 
-  std::string path(const std::string& file) const { return (folder_ / file).string(); }
+  std::string path(const std::string& file) const { return (folder() / file).string(); }
 
   std::string space() const {
     return fmt::format(R"(version: 1
@@ -65,14 +64,8 @@ objectives: [{{metric: val_accuracy, direction: maximize}}]
   void write_study(const std::vector<Line>& lines) {
     config_ = load_study_config(space(), "lin.yaml").value();
     info_ = load_dataset(config_.data).value().info;
-    auto ledger = Ledger::open(storage()).value();
-    StudyRecord record;
-    record.name = "lin";
-    record.config = config_.text;
-    record.objectives = config_.objectives;
-    record.budget = "100trials";
-    record.data_fingerprint = info_.fingerprint;
-    const StudyId study = ledger->create_study(record).value();
+    const StudyId study = begin(config_, {.data_fingerprint = info_.fingerprint});
+    const auto ledger = Ledger::open(storage()).value();
     const std::string records =
         fmt::format(R"({{"training": {}, "validation": {}}})", info_.training, info_.validation);
     const Fact fact{kDatasetFact, to_hex(info_.fingerprint), records};
@@ -109,9 +102,12 @@ objectives: [{{metric: val_accuracy, direction: maximize}}]
     checkpoint.state.weights = initial_weights(candidate.network, 1);
     checkpoint.state.weights[0].data = {static_cast<float>(line.slope)};
     checkpoint.state.weights[1].data = {static_cast<float>(line.offset)};
-    ASSERT_TRUE(write_checkpoint(folder_ / "detol.db.d" / "lin" / std::to_string(id), checkpoint));
+    ASSERT_TRUE(write_checkpoint(trial_folder(id), checkpoint));
   }
 
+  std::filesystem::path trial_folder(TrialId id) const {
+    return folder() / "detol.db.d" / "lin" / std::to_string(id);
+  }
   Genome genome_of(TrialId id) const {
     return config_.space.at(std::vector<double>{0.01 * static_cast<double>(id)});
   }
@@ -124,16 +120,8 @@ objectives: [{{metric: val_accuracy, direction: maximize}}]
     return path("new.csv");
   }
 
-  std::vector<std::string> labels(std::vector<std::string> words) const {
-    std::vector<std::string> found;
-    for (const Json& row : json(std::move(words))) found.push_back(row["label"]);
-    return found;
-  }
-
   std::string split = "{validation: 0.333, test: 0.25, by: time, column: t}";
 
- private:
-  std::filesystem::path folder_;
   StudyConfig config_;
   DatasetInfo info_;
 };
