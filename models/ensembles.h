@@ -24,7 +24,7 @@ struct EnsembleRequest {
   int candidates = 50;  // the best trials whose weights are there, beside retrained models
   // Instead: all models that were retrained on the validation data, too, with equal shares.
   bool is_of_all_data = false;
-  std::string backend;                        // that runs the networks
+  std::string backend = {};                   // that runs the networks
   std::function<void()> on_progress = [] {};  // called regularly
 };
 

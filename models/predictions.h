@@ -40,11 +40,11 @@ class Predictor {
 // Opens a file that detol exported (.onnx, .safetensors), or a trial of a study. Errors: kInput,
 // kStudy, kEmpty or kExport: as read_model and trained_model; kUsage: the device cannot be used.
 struct PredictorName {
-  std::string model;              // a file, or a study's name
-  std::string trial = "best";     // of a study
-  std::string retrained = {};     // of a study, instead of a trial: a model's number
-  std::string device = "auto";    // auto, cpu, cuda
-  std::filesystem::path storage;  // of a study
+  std::string model;                   // a file, or a study's name
+  std::string trial = "best";          // of a study
+  std::string retrained = {};          // of a study, instead of a trial: a model's number
+  std::string device = "auto";         // auto, cpu, cuda
+  std::filesystem::path storage = {};  // of a study
   std::optional<ThresholdRequest> threshold = {};  // nullopt: the file's, or the usual one
 };
 Result<Predictor> open_predictor(const PredictorName& name);

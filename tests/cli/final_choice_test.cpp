@@ -1,11 +1,5 @@
 // The choice among the best trials by cross-validation, and what `best` makes of it.
 
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmath>
-
-#include "models/choose_finally.h"
 #include "tests/cli/command_on_base.h"
 #include "tests/models/linear_study.h"
 
@@ -57,35 +51,6 @@ TEST_F(FinalChoice, CountsNoMoreOnceABetterTrialIsThere) {
   write_study({{.accuracy = 0.9}, {.accuracy = 0.8}, {.accuracy = 0.95}});
   choose(1, {{0, 0.6}, {1, 0.8}});
   EXPECT_EQ(json({"best", "lin"})["trial"], 2);
-}
-
-// A quarter of what nine equal trials cost is two of them on one fold, of which three of fifteen
-// records validate.
-TEST_F(FinalChoice, CostsAQuarterOfTheSearchAtMost) {
-  split = "{validation: 0.25, test: 0.25}, columns: {drop: [t]}";
-  std::vector<Line> lines;
-  for (int i = 0; i < 9; ++i)
-    lines.push_back({.accuracy = 0.5 + 0.01 * i, .epochs = 3, .best_epoch = 3});
-  write_study(lines);
-  const pid_t child = ::fork();  // which has run no network before
-  if (child == 0) {
-    RunOptions run;
-    run.storage = storage();
-    run.workers = 1;
-    choose_finally(run, "lin");
-    ::_exit(0);
-  }
-  ::waitpid(child, nullptr, 0);
-  const Json models = json({"query", "SELECT * FROM v_models ORDER BY model"});
-  ASSERT_EQ(models.size(), 2u);
-  for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(models[i]["trial"], 8 - i);
-    EXPECT_EQ(models[i]["trained_on"], "1 of 5 folds");
-    const Json values = models[i]["values_json"];
-    const double right = 3 * Json::parse(values.get<std::string>())["val_accuracy"].get<double>();
-    EXPECT_NEAR(right, std::round(right), 1e-9);
-    EXPECT_GE(right, 1);
-  }
 }
 
 }  // namespace

@@ -2,9 +2,6 @@
 
 // A temporary folder, and events to put into a ledger.
 
-#include <stdlib.h>
-#include <unistd.h>
-
 #include <filesystem>
 #include <limits>
 #include <string>
@@ -14,33 +11,17 @@
 
 #include "knowledge/ledger.h"
 #include "knowledge/query.h"
+#include "tests/support/temp_folder.h"
 
 namespace detol::testing_support {
 
-class Folder {
+class Folder : public TempFolder {
  public:
-  // Prefers a folder in memory: an fsync on a busy disk takes longer than most tests.
-  Folder() {
-    const std::filesystem::path memory = "/dev/shm";
-    const bool has_memory = ::access(memory.c_str(), W_OK) == 0;
-    std::string name =
-        ((has_memory ? memory : std::filesystem::temp_directory_path()) / "detol-XXXXXX").string();
-    if (::mkdtemp(name.data()) != nullptr) path_ = name;
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-  const std::filesystem::path& path() const { return path_; }
+  Folder() : TempFolder(memory_folder()) {}
+  std::filesystem::path operator/(const std::string& name) const { return path() / name; }
   std::size_t size() const {
-    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path_), {}));
+    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path()), {}));
   }
-
- private:
-  std::filesystem::path path_;
 };
 
 // Returns the value of a Result, or throws its message, which fails the test.

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -94,6 +96,74 @@ TEST_F(Children, HavePlacesOfTheirOwnAndAnswersInOrder) {
     EXPECT_EQ((*ends)[i].end, i == 3 ? Evaluation::End::kFailed : Evaluation::End::kFinished);
   }
   EXPECT_EQ((*ends)[3].cause, Cause::kDiverged);
+}
+
+// Trains until it is suspended.
+Result<Evaluation> train_for_ever(int, const Reporter& report, Control& control) {
+  report({.epoch = 1, .metrics = {}}, false);
+  while (!control.suspend) control.progress.fetch_add(1);
+  return Evaluation{.end = Evaluation::End::kSuspended, .reason = {}};
+}
+
+TEST_F(Children, AreSuspendedByASignalAndTheRestDoNotBegin) {
+  const std::vector<ChildTraining> trainings = {
+      train_for_ever, [this](int, const Reporter&, Control&) -> Result<Evaluation> {
+        count();
+        return kDone;
+      }};
+  const auto ends = train_in_children(
+      {.trainings = trainings, .on_report = [](auto, const auto&) { std::raise(SIGTERM); }});
+  ASSERT_TRUE(ends);
+  for (const Evaluation& one : *ends) EXPECT_EQ(one.end, Evaluation::End::kSuspended);
+  EXPECT_FALSE(std::filesystem::exists(file()));
+}
+
+TEST_F(Children, AreSuspendedByTheErrorOfAnother) {
+  const std::vector<ChildTraining> trainings = {
+      train_for_ever, [](int, const Reporter&, Control&) -> Result<Evaluation> {
+        return fail(ErrorCode::kInput, "the data are gone");
+      }};
+  const auto ends = train_in_children(
+      {.trainings = trainings, .at_once = 2, .on_report = [](auto, const auto&) {}});
+  ASSERT_FALSE(ends);
+  EXPECT_EQ(ends.error().code, ErrorCode::kInput);
+  EXPECT_EQ(ends.error().message, "the data are gone");
+}
+
+TEST_F(Children, WithoutMemoryFailAndThoseThatThrowAreAsIfTheyHadDied) {
+  const std::vector<ChildTraining> trainings = {
+      [](int, const Reporter&, Control&) -> Result<Evaluation> { throw std::bad_alloc(); },
+      [](int, const Reporter&, Control&) -> Result<Evaluation> {
+        throw std::runtime_error("no device");
+      },
+      [](int, const Reporter&, Control&) -> Result<Evaluation> {
+        std::raise(SIGKILL);
+        return kDone;
+      }};
+  const auto ends =
+      train_in_children({.trainings = trainings, .on_report = [](auto, const auto&) {}});
+  ASSERT_TRUE(ends);
+  EXPECT_EQ((*ends)[0].cause, Cause::kOutOfMemory);
+  EXPECT_EQ((*ends)[1].cause, Cause::kCrashed);
+  EXPECT_EQ((*ends)[1].reason, "no device; 1 times in a row");
+  EXPECT_EQ((*ends)[2].reason, "its process ended with signal 9; 1 times in a row");
+}
+
+TEST_F(Children, ReportNumbersAndLeaveOutWhatIsNone) {
+  const std::vector<ChildTraining> trainings = {
+      [](int, const Reporter& report, Control&) -> Result<Evaluation> {
+        report({.epoch = 2, .part = 0.25, .metrics = {{"loss", 0.1}, {"auc", NAN}}}, false);
+        return kDone;
+      }};
+  std::vector<EpochReport> reports;
+  ASSERT_TRUE(
+      train_in_children({.trainings = trainings, .on_report = [&](auto, const EpochReport& report) {
+                           reports.push_back(report);
+                         }}));
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].epochs(), 2.25);
+  ASSERT_EQ(reports[0].metrics.size(), 1u);
+  EXPECT_EQ(reports[0].metrics[0].value, 0.1) << "every bit of it";
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "core/hash.h"
 #include "knowledge/facts.h"
 #include "models/trained_model.h"
+#include "models/untrained_model.h"
 #include "tests/studies/study_base.h"
 #include "tests/support/idx_writer.h"
 #include "trainer/checkpoint.h"
@@ -57,8 +58,8 @@ architecture:
 parameters: {{optimizer: sgd, batch_size: 2, lr: {{type: float, low: 0.1, high: 1}}}}
 training: {{epochs: 3, loss: binary_cross_entropy, keep: best}}
 objectives: [{{metric: val_accuracy, direction: maximize}}]
-)",
-                       path("lin.csv"), split);
+{})",
+                       path("lin.csv"), split, more);
   }
 
   void write_study(const std::vector<Line>& lines) {
@@ -66,22 +67,20 @@ objectives: [{{metric: val_accuracy, direction: maximize}}]
     info_ = load_dataset(config_.data).value().info;
     const StudyId study = begin(config_, {.data_fingerprint = info_.fingerprint});
     const auto ledger = Ledger::open(storage()).value();
-    const std::string records =
-        fmt::format(R"({{"training": {}, "validation": {}}})", info_.training, info_.validation);
+    const std::string records = fmt::format(R"({{"training": {}, "validation": {}, "test": {}}})",
+                                            info_.training, info_.validation, info_.test);
     const Fact fact{kDatasetFact, to_hex(info_.fingerprint), records};
     ASSERT_TRUE(ledger->record_facts({&fact, 1}));
-    for (TrialId id = 0; id < lines.size(); ++id) {
-      event::Asked asked;
-      asked.trial = id;
-      asked.params = genome_of(id).assignments();
-      asked.flops = 2;
-      event::Started started;
-      started.trial = id;
-      ASSERT_TRUE(ledger->append(study, std::vector<Event>{asked, started}));
-      for (int epoch = 1; epoch <= lines[id].epochs; ++epoch) report(*ledger, id, lines[id], epoch);
-      const event::Told told{.trial = id, .outcome = Measured{.values = {lines[id].accuracy}}};
-      ASSERT_TRUE(ledger->append(study, std::vector<Event>{told}));
-    }
+    for (TrialId id = 0; id < lines.size(); ++id) append_line(*ledger, study, id, lines[id]);
+  }
+
+  void append_line(Ledger& ledger, StudyId study, TrialId id, const Line& line) const {
+    event::Asked asked = asked_for(id, genome_of(id));
+    asked.flops = 2;
+    ASSERT_TRUE(ledger.append(study, std::vector<Event>{asked, event::Started{id, 1, "w"}}));
+    for (int epoch = 1; epoch <= line.epochs; ++epoch) report(ledger, id, line, epoch);
+    const event::Told told{.trial = id, .outcome = Measured{.values = {line.accuracy}}};
+    ASSERT_TRUE(ledger.append(study, std::vector<Event>{told}));
   }
 
   // Reports an epoch, and writes its checkpoint if it is the best.
@@ -93,17 +92,42 @@ objectives: [{{metric: val_accuracy, direction: maximize}}]
     reported.metrics = {{"val_accuracy", reported.is_best ? line.accuracy : 0}};
     ASSERT_TRUE(ledger.append(1, std::vector<Event>{reported}));
     if (epoch != line.best_epoch) return;
-    const Candidate candidate = config_.candidate(genome_of(id), info_.task).value();
     Checkpoint checkpoint;
     checkpoint.trial = id;
-    checkpoint.arch_hash = candidate.arch_hash;
+    checkpoint.arch_hash = candidate(id).arch_hash;
     checkpoint.epoch = epoch;
-    checkpoint.history = {{.epoch = epoch, .metrics = {{"val_accuracy", line.accuracy}}}};
-    checkpoint.state.weights = initial_weights(candidate.network, 1);
-    checkpoint.state.weights[0].data = {static_cast<float>(line.slope)};
-    checkpoint.state.weights[1].data = {static_cast<float>(line.offset)};
+    checkpoint.step = epoch * (info_.training / 2);  // of batches of two
+    checkpoint.history = {
+        {.epoch = epoch, .metrics = {{"val_accuracy", line.accuracy}}, .step = checkpoint.step}};
+    checkpoint.state.weights = weights_of(line);
     ASSERT_TRUE(write_checkpoint(trial_folder(id), checkpoint));
   }
+
+  Candidate candidate(TrialId id) const {
+    return config_.candidate(genome_of(id), info_.task).value();
+  }
+  Weights weights_of(const Line& line) const {
+    Weights weights = initial_weights(candidate(0).network, 1);
+    weights[0].data = {static_cast<float>(line.slope)};
+    weights[1].data = {static_cast<float>(line.offset)};
+    return weights;
+  }
+
+  // Records a model of trial 0, which is a line after three epochs, with its checkpoint.
+  event::Model keep_line(const Line& line, ModelKind kind, const std::string& trained_on) const {
+    const OpenStudy study = opened("lin");
+    ModelRecord record = ModelRecord::open(storage(), "lin").value();
+    event::Model model = untrained_model(study, 0, kind, candidate(0), record).value();
+    model.epochs = 3;
+    model.trained_on = trained_on;
+    model.metrics = {{"val_accuracy", line.accuracy}, {"test_accuracy", line.accuracy}};
+    model.intervals = {{"test_accuracy", line.accuracy - 0.1, line.accuracy + 0.1}};
+    EXPECT_TRUE(keep_model(study, storage(), candidate(0), weights_of(line), model, record));
+    return model;
+  }
+
+  StudyData data() const { return load_study_data(opened("lin")).value(); }
+  TrialSummary trial(TrialId id) const { return trial_numbered(opened("lin"), id).value(); }
 
   std::filesystem::path trial_folder(TrialId id) const {
     return folder() / "detol.db.d" / "lin" / std::to_string(id);
@@ -120,6 +144,7 @@ objectives: [{{metric: val_accuracy, direction: maximize}}]
     return path("new.csv");
   }
 
+  std::string more = {};  // of the space file
   std::string split = "{validation: 0.333, test: 0.25, by: time, column: t}";
 
   StudyConfig config_;

@@ -4,73 +4,15 @@
 
 #include <gtest/gtest.h>
 
-#include "core/rng.h"
-#include "knowledge/ledger.h"
-#include "tests/e2e/tiny_study.h"
-#include "tests/support/idx_writer.h"
-#include "tests/support/temp_folder.h"
-#include "trainer/checkpoint.h"
-#include "trainer/data/formats/formats.h"
+#include "tests/models/tiny_trial.h"
 
 namespace detol {
 namespace {
 
-// A study whose only trial has reported its first epoch, and no other.
-class TrainedModel : public testing::Test {
+class TrainedModel : public testing_support::TinyTrial {
  protected:
-  void SetUp() override {
-    testing_support::write_idx(folder_.path() / "data");
-    testing_support::write_bytes(folder_.path() / "tiny.yaml", testing_support::kTinySpace);
-    config_ = read_study_config((folder_.path() / "tiny.yaml").string()).value();
-    config_ =
-        load_study_config(config_.text, "tiny", {{"data.path", (folder_.path() / "data").string()}})
-            .value();
-    const Dataset data = load_dataset(config_.data).value();
-    Rng rng(1);
-    const Genome genome = config_.space.sample(rng);
-    candidate_ = config_.candidate(genome, data.info.task).value();
-
-    auto ledger = Ledger::open(storage()).value();
-    StudyRecord record;
-    record.name = "tiny";
-    record.config = config_.text;
-    record.objectives = config_.objectives;
-    record.data_fingerprint = data.info.fingerprint;
-    event::Asked asked;
-    asked.params = genome.assignments();
-    event::Reported reported;
-    reported.epoch = 1;
-    for (const Metric& metric : metrics(1))
-      reported.metrics.emplace_back(metric.name, metric.value);
-    const std::vector<Event> events = {asked, event::Started{}, reported};
-    ASSERT_TRUE(ledger->append(ledger->create_study(record).value(), events));
-  }
-
-  static std::vector<Metric> metrics(int epoch) {
-    return {{"val_accuracy", 0.1 + 0.1 * epoch}, {"val_loss", 1.0 / 3}};
-  }
-  Weights weights_of(int epoch) const {
-    return initial_weights(candidate_.network, static_cast<std::uint64_t>(epoch));
-  }
-  Checkpoint checkpoint_of(int epoch) const {
-    Checkpoint checkpoint;
-    checkpoint.arch_hash = candidate_.arch_hash;
-    checkpoint.epoch = epoch;
-    checkpoint.history = {{.epoch = epoch, .metrics = metrics(epoch)}};
-    checkpoint.state.weights = weights_of(epoch);
-    return checkpoint;
-  }
-  void save(const Checkpoint& checkpoint) const {
-    ASSERT_TRUE(write_checkpoint(trial_folder(), checkpoint));
-  }
-
-  std::filesystem::path storage() const { return folder_.path() / "detol.db"; }
-  std::filesystem::path trial_folder() const {
-    return folder_.path() / "detol.db.d" / "tiny" / "0";
-  }
-
   Result<Model> model() const {
-    const OpenStudy study = open_study(storage().string(), "tiny").value();
+    const OpenStudy study = opened("tiny");
     return trained_model(study, load_study_data(study).value(), storage(),
                          trial_numbered(study, 0).value());
   }
@@ -83,10 +25,6 @@ class TrainedModel : public testing::Test {
     EXPECT_NE(refused.error().message.find("detol best tiny"), std::string::npos);
     EXPECT_EQ(refused.error().message.find('\n'), std::string::npos);
   }
-
-  testing_support::TempFolder folder_;
-  StudyConfig config_;
-  Candidate candidate_;
 };
 
 TEST_F(TrainedModel, HasTheWeightsOfTheReportedEpochAlsoIfNewerOnesAreThere) {
@@ -133,6 +71,64 @@ TEST_F(TrainedModel, IsRefusedIfItsCheckpointIsAnotherTrials) {
   checkpoint.trial = 3;
   save(checkpoint);
   expect_refused("trial 3's");
+}
+
+TEST_F(TrainedModel, IsRefusedIfItWasNeverTrained) {
+  event::Asked asked;
+  asked.trial = 1;
+  append(1, {asked});
+  const OpenStudy study = opened("tiny");
+  const auto refused = trained_model(study, load_study_data(study).value(), storage(),
+                                     trial_numbered(study, 1).value());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kEmpty);
+}
+
+// The trial of another study whose training a trial took over is named by its checkpoint.
+TEST_F(TrainedModel, MayBeThatOfTheTrialWhoseOutcomeItTook) {
+  Checkpoint checkpoint = checkpoint_of(1);
+  checkpoint.trial = 3;
+  save(checkpoint);
+  append(1, {event::Told{.reason = {EndCause::kSameTrial, "other", 3},
+                         .outcome = Measured{.values = {0.2}}}});
+  EXPECT_TRUE(model());
+}
+
+TEST_F(TrainedModel, SaysWhichTrialAndWhichDataItIsOf) {
+  save(checkpoint_of(1));
+  const Model found = model().value();
+  EXPECT_EQ(found.properties.at("study"), "tiny");
+  EXPECT_EQ(found.properties.at("trial"), "0");
+  EXPECT_EQ(found.properties.at("data"), (folder() / "data").string());
+  EXPECT_EQ(found.task, TaskKind::kClassification);
+  EXPECT_TRUE(found.reads_pixels);
+  ASSERT_TRUE(found.check);
+  EXPECT_EQ(found.check->logits.size(), static_cast<std::size_t>(found.check->count) * 4);
+}
+
+TEST_F(TrainedModel, NeedsTheDataThatItWasTrainedOn) {
+  testing_support::write_idx(folder() / "data", {.seed = 2});
+  const auto changed = load_study_data(opened("tiny"));
+  ASSERT_FALSE(changed);
+  EXPECT_EQ(changed.error().code, ErrorCode::kExport);
+  begin("version: 1\nstudy: s\nfunction: {name: sphere}\n");
+  EXPECT_EQ(load_study_data(opened("s")).error().code, ErrorCode::kEmpty) << "it has no networks";
+}
+
+TEST_F(TrainedModel, IsDescribedWithoutTheDataByWhatTheStudyWroteOfThem) {
+  const OpenStudy study = opened("tiny");
+  EXPECT_TRUE(describe_study_data(study, storage())->data) << "nothing is written: they are read";
+  Preprocessing written = load_study_data(study)->preprocessing;
+  const std::filesystem::path file = folder() / "detol.db.d" / "tiny" / kPreprocessingFile;
+  std::filesystem::create_directories(file.parent_path());
+  ASSERT_TRUE(write_preprocessing(file, written));
+  const StudyData described = describe_study_data(study, storage()).value();
+  EXPECT_FALSE(described.data);
+  EXPECT_EQ(described.preprocessing.fingerprint, study.record.data_fingerprint);
+  ++written.fingerprint;
+  std::filesystem::remove(file);  // which is written once
+  ASSERT_TRUE(write_preprocessing(file, written));
+  EXPECT_TRUE(describe_study_data(study, storage())->data) << "that is of other data";
 }
 
 }  // namespace

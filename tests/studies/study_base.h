@@ -53,30 +53,30 @@ class StudyBase : public testing::Test {
     ASSERT_TRUE(Ledger::open(storage()).value()->append(study, events));
   }
 
+  static event::Asked asked_for(TrialId id, const Genome& genome) {
+    event::Asked asked;
+    asked.trial = id;
+    asked.params = genome.assignments();
+    return asked;
+  }
+
   // Appends a trial of one epoch with these metrics, of which the first is the objective.
   static void append_trial(Ledger& ledger, StudyId study, TrialId id, const Genome& genome,
                            const std::vector<std::pair<std::string, double>>& metrics,
                            TrialState state = TrialState::kComplete) {
-    event::Asked asked;
-    asked.trial = id;
-    asked.params = genome.assignments();
-    event::Started started;
-    started.trial = id;
-    event::Reported reported;
-    reported.trial = id;
-    reported.epoch = 1;
-    reported.metrics = metrics;
+    const event::Reported reported{.trial = id, .epoch = 1, .metrics = metrics};
     event::Told told;
     told.trial = id;
     told.state = state;
     told.outcome = Measured{.values = {metrics.front().second}};
     if (state == TrialState::kFail) told.outcome = Failed{.cause = Cause::kCrashed};
-    const std::vector<Event> events = {asked, started, reported, told};
+    const std::vector<Event> events = {asked_for(id, genome), event::Started{id, 1, "w"}, reported,
+                                       told};
     ASSERT_TRUE(ledger.append(study, events));
   }
 
  private:
-  TempFolder folder_;
+  TempFolder folder_{memory_folder()};
 };
 
 }  // namespace detol::testing_support

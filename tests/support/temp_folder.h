@@ -3,6 +3,7 @@
 // TempFolder: a new temporary folder, removed with everything in it by the destructor.
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <string>
@@ -14,8 +15,9 @@ namespace detol::testing_support {
 
 class TempFolder {
  public:
-  TempFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "detol-XXXXXX").string();
+  explicit TempFolder(
+      const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+    std::string pattern = (parent / "detol-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) ADD_FAILURE() << "cannot create " << pattern;
     path_ = pattern;
   }
@@ -31,5 +33,12 @@ class TempFolder {
  private:
   std::filesystem::path path_;
 };
+
+// Returns a folder in memory, if there is one: an fsync on a busy disk takes longer than most
+// tests.
+inline std::filesystem::path memory_folder() {
+  const std::filesystem::path memory = "/dev/shm";
+  return ::access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
+}
 
 }  // namespace detol::testing_support
