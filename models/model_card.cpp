@@ -89,7 +89,8 @@ const event::Model* record_of(std::span<const event::Model> models, const Model&
   const std::string& trial = model.properties.at("trial");
   const auto found = std::ranges::find_if(models, [&](const event::Model& one) {
     if (number != model.properties.end()) return std::to_string(one.model) == number->second;
-    return std::to_string(one.trial) == trial && one.kind == ModelKind::kTestedTrial;
+    return std::to_string(one.trial) == trial && one.kind == ModelKind::kTestedTrial &&
+           fmt::format("{:.6g}", one.epochs) == model.properties.at("epoch");
   });
   return found != models.end() && found->state == ModelState::kComplete ? &*found : nullptr;
 }

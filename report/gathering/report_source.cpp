@@ -97,6 +97,22 @@ void add_networks(const OpenStudy& study, const std::string& storage,
 
 namespace {
 
+// Leaves out the test scores of trials whose values are of another epoch by now.
+Result<void> leave_out_outdated(const OpenStudy& study, std::vector<event::Model>& models) {
+  std::vector<TrialId> ids;
+  for (const event::Model& model : models)
+    if (model.kind == ModelKind::kTestedTrial) ids.push_back(model.trial);
+  if (ids.empty()) return {};
+  DETOL_ASSIGN(const auto trials, trials_of(study, {.among = std::move(ids)}));
+  std::erase_if(models, [&](const event::Model& model) {
+    return model.kind == ModelKind::kTestedTrial &&
+           std::ranges::none_of(trials, [&](const TrialSummary& trial) {
+             return trial.id == model.trial && trial.best_epoch == model.epochs;
+           });
+  });
+  return {};
+}
+
 void add_analyses(const OpenStudy& study, const std::string& storage, ReportSource& source) {
   add_importance(study, {}, source);
   add_networks(study, storage, {}, source);
@@ -137,6 +153,7 @@ Result<ReportSource> read_facts(const OpenStudy& study) {
   const std::string& name = study.record.name;
   DETOL_ASSIGN(source.config, load_study_config(study.record.config, name));
   DETOL_ASSIGN(source.models, models_of(study));
+  DETOL_TRY(leave_out_outdated(study, source.models));
   DETOL_ASSIGN(source.labels, read_labels(*study.reader, study.record));
   source.runs = rows_if_any(*study.reader, kRuns, name);
   source.dataset = rows_if_any(*study.reader, "SELECT * FROM v_datasets WHERE dataset = ?1",

@@ -60,6 +60,14 @@ TEST_F(ModelCard, HasTestMetricsWithTheirIntervalsOnceTheyAreKnown) {
   EXPECT_EQ(card.find("not known"), std::string::npos);
 }
 
+TEST_F(ModelCard, HasNoTestMetricsOfAnEpochThatIsNoMoreTheBest) {
+  write_study({{}});
+  const OpenStudy study = opened("lin");
+  ASSERT_TRUE(TestBench(study, storage()).of_trial(trial(0)));
+  report(*Ledger::open(storage()).value(), 0, {.accuracy = 0.8, .best_epoch = 2}, 2);
+  expect_says(card_of_trial(), "Its test metrics are not known");
+}
+
 TEST_F(ModelCard, OfARetrainedModelSaysHowOthersOfItsCommandVary) {
   write_study({{}});
   event::Model first = keep_line({.accuracy = 0.5}, ModelKind::kRetrained, kOnTraining);

@@ -73,7 +73,9 @@ TEST_F(Summaries, OfDamagedRowsAreRefused) {
   }
 }
 
-TEST_F(Summaries, OfFinishedTrialsAreThoseWithAScore) {
+TEST_F(Summaries, OfFinishedTrialsAreThoseThatEndedWithAScore) {
+  const event::Reported early{.trial = 2, .epoch = 1, .metrics = {{"value", 0.1}}};
+  ASSERT_TRUE(ledger_->append(1, std::vector<Event>{early}));
   const OpenStudy study = opened("s");
   const auto finished = finished_trials(study).value();
   ASSERT_EQ(finished.size(), 1u);
