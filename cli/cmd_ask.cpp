@@ -16,11 +16,9 @@
 #include "cli/commands.h"
 #include "cli/search_setup.h"
 #include "cli/settings.h"
-#include "cli/study_source.h"
 #include "core/json_numbers.h"
 #include "core/json_text.h"
 #include "core/table.h"
-#include "printing/output.h"
 #include "scheduler/run/ask_session.h"
 
 namespace detol::inline cli {
@@ -45,9 +43,9 @@ Result<AskSessionSettings> session_from(const Arguments& arguments, bool serves)
     if (settings.study.empty()) settings.study = settings.config->study;
     settings.config->study = settings.study;
   } else if (settings.if_exists != IfExists::kResume) {
-    return fail(ErrorCode::kUsage, "a study is begun by its space: add --space or --param");
+    return usage_error("a study is begun by its space: add --space or --param");
   } else if (settings.study.empty()) {
-    return fail(ErrorCode::kUsage, "name the study, or describe its space with --space or --param");
+    return usage_error("name the study, or describe its space with --space or --param");
   }
   return settings;
 }
@@ -116,12 +114,11 @@ Result<Json> told_number(const std::string& text) {
   const char* begin = text.data() + (text.starts_with('+') && !text.starts_with("+-") ? 1 : 0);
   const auto [next, error] = std::from_chars(begin, end, number);
   if (error == std::errc::result_out_of_range && next == end)
-    return fail(ErrorCode::kUsage,
-                fmt::format("{} is beyond what a number holds, 5e-324 to 1.8e308; say 0, inf or "
-                            "--failed",
-                            in_quotes(text)));
+    return usage_error(
+        "{} is beyond what a number holds, 5e-324 to 1.8e308; say 0, inf or --failed",
+        in_quotes(text));
   if (error != std::errc() || next != end)
-    return fail(ErrorCode::kUsage, fmt::format("{} is not a number", in_quotes(text)));
+    return usage_error("{} is not a number", in_quotes(text));
   return json_number<Json>(number);
 }
 
@@ -136,8 +133,7 @@ Result<Json> told_values(const std::string& text) {
 Result<Json> told_from(const Arguments& arguments) {
   constexpr std::array kOptions = {"value", "values", "failed", "pruned", "release"};
   if (std::ranges::count_if(kOptions, [&](const char* key) { return arguments.has(key); }) != 1)
-    return fail(ErrorCode::kUsage,
-                "say one of --value, --values, --failed, --pruned and --release");
+    return usage_error("say one of --value, --values, --failed, --pruned and --release");
   Json call;
   if (arguments.has("value")) {
     DETOL_ASSIGN(call["values"], told_number(arguments.text("value")));
@@ -156,8 +152,7 @@ Result<int> run_tell(const Arguments& arguments) {
   DETOL_ASSIGN(const auto step, arguments.number("step", 1));
   DETOL_ASSIGN(Json call, told_from(arguments));
   DETOL_TRY(check_path("--storage", std::filesystem::absolute(arguments.globals.storage).string()));
-  if (step && !call.contains("values"))
-    return fail(ErrorCode::kUsage, "a --step has --value or --values");
+  if (step && !call.contains("values")) return usage_error("a --step has --value or --values");
   call[step ? "report" : "tell"] = *trial;
   if (step) call["step"] = *step;
   DETOL_ASSIGN(const auto session, AskSession::open({.storage = arguments.globals.storage,
@@ -173,58 +168,50 @@ Result<int> run_tell(const Arguments& arguments) {
 
 }  // namespace
 
-Command ask_command() {
+std::vector<Command> ask_commands() {
   return {
-      .name = "ask",
-      .summary = "ask a study for trials to evaluate yourself, as JSON",
-      .options = with_space_options(
-          {{"STUDY", "",
-            "its name; with a space it is begun if there is none; default: that of --space, else "
-            "study"},
-           {"-n,--count", "N", "so many trials, as a list; default: one"},
-           {"--params", "JSON", "a trial of this candidate; default: what the algorithm proposes"},
-           {"--serve", "", "answer lines of JSON until the standard input ends"},
-           {"--budget", "B",
-            "stop after this much time or trials; +B adds to it; default: that of the space file, "
-            "else no limit"},
-           {"--algorithm", "NAME",
-            "the search algorithm; default: that of the space file, else portfolio"},
-           {"--pruner", "NAME",
-            "early stopping of weak trials; default: that of the space file, else none"},
-           {"--if-exists",
-            "WHAT",
-            "what to do when that study exists; default: resume",
-            Option::kOptional,
-            {"fail", "resume", "new"}},
-           {"--retry-failed", "", "give out trials again that crashed or timed out"},
-           {"--seed", "S",
-            "the seed of every random choice; default: that of the space file, else 0"},
-           {"--set", "KEY=VALUE", "change a key of the space file", Option::kRepeated}}),
-      .examples =
-          "  detol ask bread --param 'oven=float(150,250)' --param 'hours=int(1,24)' "
-          "--metric taste:maximize\n"
-          "  detol tell bread 0 --value 7.5\n"
-          "  detol ask bread",
-      .run = run_ask,
-      .notes = search_notes};
-}
-
-Command tell_command() {
-  return {.name = "tell",
-          .summary = "tell a study what a trial is worth that was asked for",
-          .options = {{"STUDY", "", "its name", Option::kRequired},
-                      {"ID", "", "of the trial", Option::kRequired},
-                      {"--value", "V", "of the one objective; nan fails the trial"},
-                      {"--values", "JSON", "of all objectives and other metrics, by name"},
-                      {"--step", "N", "report the values after this step; the trial goes on"},
-                      {"--failed", "WHY", "it has no value"},
-                      {"--pruned", "", "it was stopped early, and is worth what it reported"},
-                      {"--release", "", "whoever asks next gets it"}},
-          .examples =
-              "  detol tell bread 0 --value 7.5\n"
-              "  detol tell bread 1 --values '{\"taste\": 7.5, \"price\": 3.2}'\n"
-              "  detol tell bread 2 --failed burnt",
-          .run = run_tell};
+      {.name = "ask",
+       .summary = "ask a study for trials to evaluate yourself, as JSON",
+       .options = with_space_options(
+           {{"STUDY", "",
+             "its name; with a space it is begun if there is none; default: that of --space, else "
+             "study"},
+            {"-n,--count", "N", "so many trials, as a list; default: one"},
+            {"--params", "JSON", "a trial of this candidate; default: what the algorithm proposes"},
+            {"--serve", "", "answer lines of JSON until the standard input ends"},
+            {"--budget", "B",
+             "stop after this much time or trials; +B adds to it; default: that of the space file, "
+             "else no limit"},
+            {"--algorithm", "NAME",
+             "the search algorithm; default: that of the space file, else portfolio"},
+            {"--pruner", "NAME",
+             "early stopping of weak trials; default: that of the space file, else none"},
+            one_of("--if-exists", "WHAT", "what to do when that study exists; default: resume",
+                   {"fail", "resume", "new"}),
+            {"--retry-failed", "", "give out trials again that crashed or timed out"},
+            {"--seed", "S",
+             "the seed of every random choice; default: that of the space file, else 0"},
+            {"--set", "KEY=VALUE", "change a key of the space file", Option::kRepeated}}),
+       .examples = "  detol ask bread --param 'oven=float(150,250)' --param 'hours=int(1,24)' "
+                   "--metric taste:maximize\n"
+                   "  detol tell bread 0 --value 7.5\n"
+                   "  detol ask bread",
+       .run = run_ask,
+       .notes = search_notes},
+      {.name = "tell",
+       .summary = "tell a study what a trial is worth that was asked for",
+       .options = {{"STUDY", "", "its name", Option::kRequired},
+                   {"ID", "", "of the trial", Option::kRequired},
+                   {"--value", "V", "of the one objective; nan fails the trial"},
+                   {"--values", "JSON", "of all objectives and other metrics, by name"},
+                   {"--step", "N", "report the values after this step; the trial goes on"},
+                   {"--failed", "WHY", "it has no value"},
+                   {"--pruned", "", "it was stopped early, and is worth what it reported"},
+                   {"--release", "", "whoever asks next gets it"}},
+       .examples = "  detol tell bread 0 --value 7.5\n"
+                   "  detol tell bread 1 --values '{\"taste\": 7.5, \"price\": 3.2}'\n"
+                   "  detol tell bread 2 --failed burnt",
+       .run = run_tell}};
 }
 
 }  // namespace detol::inline cli

@@ -1,9 +1,5 @@
-#include <fmt/format.h>
-
 #include "cli/commands.h"
-#include "cli/label_columns.h"
 #include "core/log.h"
-#include "printing/output.h"
 #include "printing/trial_table.h"
 #include "search/recommendation.h"
 #include "studies/best_trial.h"
@@ -62,8 +58,7 @@ Result<Rows> chosen_rows(const OpenStudy& study, std::optional<std::int64_t> top
 }
 
 Result<int> run_best(const Arguments& arguments) {
-  DETOL_ASSIGN(const OpenStudy study,
-               open_study(arguments.globals.storage, arguments.text("STUDY")));
+  DETOL_ASSIGN(const OpenStudy study, open_study_of(arguments));
   DETOL_ASSIGN(const auto top, arguments.number("top", 1));
   const std::string rule = arguments.text("by");
   bool is_by_model = rule == "posterior";
@@ -101,25 +96,22 @@ std::string best_notes() {
 }  // namespace
 
 Command best_command() {
-  return {
-      .name = "best",
-      .summary = "show the best trial of a study, or the best N",
-      .options =
-          {{"STUDY", "", "its name; default: the newest study"},
-           {"--top", "N", "the best N, as a list; default: the best, with all that is known of it"},
-           {"--by",
-            "RULE",
-            "observed: the best measured value, or the final choice; posterior: the "
-            "best by a model of all values; default: observed, with search.repeats posterior "
-            "where there is no final choice",
-            Option::kOptional,
-            {"observed", "posterior"}}},
-      .examples =
-          "  detol best fashion-cnn\n"
-          "  detol best fashion-cnn --top 5 -f json\n"
-          "  detol best fashion-cnn --by posterior",
-      .run = run_best,
-      .notes = best_notes};
+  return {.name = "best",
+          .summary = "show the best trial of a study, or the best N",
+          .options = {{"STUDY", "", "its name; default: the newest study"},
+                      {"--top", "N",
+                       "the best N, as a list; default: the best, with all that is known of it"},
+                      one_of("--by", "RULE",
+                             "observed: the best measured value, or the final choice; posterior: "
+                             "the best by a model of all values; default: observed, with "
+                             "search.repeats posterior where there is no final choice",
+                             {"observed", "posterior"})},
+          .examples =
+              "  detol best fashion-cnn\n"
+              "  detol best fashion-cnn --top 5 -f json\n"
+              "  detol best fashion-cnn --by posterior",
+          .run = run_best,
+          .notes = best_notes};
 }
 
 }  // namespace detol::inline cli

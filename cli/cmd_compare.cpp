@@ -13,8 +13,8 @@ Result<int> run_compare(const Arguments& arguments) {
   DETOL_ASSIGN(const ComparedStudies compared, compare_studies(arguments.globals.storage, names));
   DETOL_TRY(show(compared.rows, arguments.globals));
   log_info(
-      "best_25 to best_100: the best of the first {} trials; p_better: a random trial beats "
-      "one of {}",
+      "best_25 to best_100: the best of the first {} trials; p_better: a random trial beats one of "
+      "{}",
       fmt::join(compared.counts, ", "), names.front());
   return 0;
 }

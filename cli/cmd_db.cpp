@@ -12,7 +12,6 @@
 #include "knowledge/backup.h"
 #include "knowledge/check.h"
 #include "knowledge/maintenance.h"
-#include "printing/output.h"
 
 namespace detol::inline cli {
 namespace {
@@ -70,10 +69,11 @@ Result<int> run_check(const Arguments& arguments) {
   }
   if (!problems.empty()) {
     DETOL_TRY(print_problems(problems, globals));
-    return fail(ErrorCode::kStorage,
-                fmt::format("{} is not sound (problems: {}); `detol db restore` goes back to the "
-                            "last backup",
-                            globals.storage, problems.size()));
+    return fail(
+        ErrorCode::kStorage,
+        fmt::format(
+            "{} is not sound (problems: {}); `detol db restore` goes back to the last backup",
+            globals.storage, problems.size()));
   }
   DETOL_ASSIGN(const Counts counts, count(globals.storage));
   if (globals.format != Format::kTable) return show_record(record_of(counts), globals);
@@ -103,9 +103,8 @@ Result<int> run_restore(const Arguments& arguments) {
   const auto backup = arguments.has("FILE") ? std::optional<fs::path>(arguments.text("FILE"))
                                             : last_backup(storage);
   if (!backup) {
-    return fail(ErrorCode::kUsage,
-                fmt::format("there is no backup {}; name one: `detol db restore FILE`",
-                            default_backup(storage).string()));
+    return usage_error("there is no backup {}; name one: `detol db restore FILE`",
+                       default_backup(storage).string());
   }
   DETOL_ASSIGN(const auto aside, restore(storage, *backup));
   return print_counted(
@@ -130,54 +129,39 @@ Result<int> run_vacuum(const Arguments& arguments) {
 
 }  // namespace
 
-Command db_check_command() {
-  return {.name = "db check",
-          .summary = "examine the knowledge base: structure, log, indexes, every row's checksum",
-          .options = {{"--against", "FILE",
-                       "and that all of this backup is in it still; default: the last one"}},
-          .examples =
-              "  detol db check\n"
-              "  detol db check --against /backup/detol.db",
-          .run = run_check};
-}
-
-Command db_backup_command() {
-  return {
-      .name = "db backup",
-      .summary = "copy the knowledge base to a file and verify it, also while a search runs",
-      .options =
-          {{"FILE", "", "where to; default <storage>.backup, with --keep 3"},
-           {"--keep", "N",
-            "keep the N newest: FILE, FILE.1, FILE.2, ...; default: FILE alone, which must be new"},
-           {"--force", "", "replace FILE if it exists"}},
-      .examples =
-          "  detol db backup\n"
-          "  detol db backup /backup/detol.db --keep 7",
-      .run = run_backup};
-}
-
-Command db_restore_command() {
-  return {.name = "db restore",
-          .summary = "go back to a backup; what was there stays beside it",
-          .options = {{"FILE", "", "the backup; default the last of `db backup`"}},
-          .examples = "  detol db restore /backup/detol.db",
-          .run = run_restore};
-}
-
-Command db_recover_command() {
-  return {.name = "db recover",
-          .summary = "accept what a damaged log lost: keep what precedes the damage",
-          .options = {},
-          .examples = "  detol db recover",
-          .run = run_recover};
-}
-
-Command db_vacuum_command() {
-  return {.name = "db vacuum",
-          .summary = "give the room of deleted studies back to the disk",
-          .options = {},
-          .examples = "  detol db vacuum",
-          .run = run_vacuum};
+std::vector<Command> db_commands() {
+  return {{.name = "db check",
+           .summary = "examine the knowledge base: structure, log, indexes, every row's checksum",
+           .options = {{"--against", "FILE",
+                        "and that all of this backup is in it still; default: the last one"}},
+           .examples = "  detol db check\n"
+                       "  detol db check --against /backup/detol.db",
+           .run = run_check},
+          {.name = "db backup",
+           .summary = "copy the knowledge base to a file and verify it, also while a search runs",
+           .options = {{"FILE", "", "where to; default <storage>.backup, with --keep 3"},
+                       {"--keep", "N",
+                        "keep the N newest: FILE, FILE.1, FILE.2, ...; default: FILE alone, which "
+                        "must be new"},
+                       {"--force", "", "replace FILE if it exists"}},
+           .examples = "  detol db backup\n"
+                       "  detol db backup /backup/detol.db --keep 7",
+           .run = run_backup},
+          {.name = "db restore",
+           .summary = "go back to a backup; what was there stays beside it",
+           .options = {{"FILE", "", "the backup; default the last of `db backup`"}},
+           .examples = "  detol db restore /backup/detol.db",
+           .run = run_restore},
+          {.name = "db recover",
+           .summary = "accept what a damaged log lost: keep what precedes the damage",
+           .options = {},
+           .examples = "  detol db recover",
+           .run = run_recover},
+          {.name = "db vacuum",
+           .summary = "give the room of deleted studies back to the disk",
+           .options = {},
+           .examples = "  detol db vacuum",
+           .run = run_vacuum}};
 }
 
 }  // namespace detol::inline cli

@@ -13,7 +13,6 @@
 #include "core/peak.h"
 #include "core/usable.h"
 #include "knowledge/storage/storage_place.h"
-#include "printing/output.h"
 #include "scheduler/launchers/gpus.h"
 #include "trainer/backends/cpu/onednn.h"
 #include "trainer/backends/cuda/probe.h"

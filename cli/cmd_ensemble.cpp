@@ -70,7 +70,7 @@ Result<event::Model> make(const Arguments& arguments, const OpenStudy& study,
 
 Result<event::Model> make_and_say(const Arguments& arguments, std::function<void()> on_progress) {
   const std::string& storage = arguments.globals.storage;
-  DETOL_ASSIGN(const OpenStudy study, open_study(storage, arguments.text("STUDY")));
+  DETOL_ASSIGN(const OpenStudy study, open_study_of(arguments));
   DETOL_ASSIGN(const event::Model model, make(arguments, study, std::move(on_progress)));
   const auto said = say_gain(study, storage, model);
   if (!said) log_warning("the best trial alone is not tested: {}", said.error().message);
@@ -105,9 +105,8 @@ Result<double> teacher_weight(const Arguments& arguments) {
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, weight);
   if (error == std::errc() && rest == end && weight > 0 && weight <= 1) return weight;
-  return fail(ErrorCode::kUsage,
-              fmt::format("teacher-weight is {}; it must be a number above 0 and at most 1",
-                          in_quotes(text)));
+  return usage_error("teacher-weight is {}; it must be a number above 0 and at most 1",
+                     in_quotes(text));
 }
 
 // Checks what is asked of the students, before an ensemble is made for them.
@@ -117,8 +116,8 @@ Result<void> check_students(const OpenStudy& study, const Arguments& arguments) 
   DETOL_TRY(arguments.number("epochs", 1));
   DETOL_TRY(teacher_weight(arguments));
   if (arguments.text("on", kOnTraining) == kOnTraining) return {};
-  return fail(ErrorCode::kUsage,
-              "--distill needs an ensemble that has not seen the validation data; leave out --on");
+  return usage_error(
+      "--distill needs an ensemble that has not seen the validation data; leave out --on");
 }
 
 // Returns the ensemble that teaches: --model, or that of a command that asked for the same and was
@@ -130,7 +129,7 @@ Result<std::int64_t> known_teacher(const OpenStudy& study, const Arguments& argu
     if (model.kind == ModelKind::kEnsembled && model.trained_on == kOnTraining) return model.model;
     const char* why =
         model.kind == ModelKind::kEnsembled ? "has seen the validation data" : "is no ensemble";
-    return fail(ErrorCode::kUsage, fmt::format("model {} {}", model.model, why));
+    return usage_error("model {} {}", model.model, why);
   }
   DETOL_ASSIGN(const auto models, models_of(study));
   for (const event::Model& student : models) {
@@ -150,7 +149,7 @@ Result<event::Model> newest_ensemble(const OpenStudy& study) {
 
 Result<int> distill(const Arguments& arguments, std::int64_t teacher) {
   const std::string& storage = arguments.globals.storage;
-  DETOL_ASSIGN(const OpenStudy study, open_study(storage, arguments.text("STUDY")));
+  DETOL_ASSIGN(const OpenStudy study, open_study_of(arguments));
   DETOL_ASSIGN(const event::Model ensemble, teacher != 0
                                                 ? model_called(study, std::to_string(teacher))
                                                 : newest_ensemble(study));
@@ -162,8 +161,6 @@ Result<int> distill(const Arguments& arguments, std::int64_t teacher) {
   Retraining work{.study = study,
                   .shared = std::move(shared),
                   .trial = trial.id,
-                  .candidate = {},
-                  .from = {},
                   .run = std::move(run),
                   .kind = ModelKind::kDistilled,
                   .parent = ensemble.model};
@@ -188,8 +185,7 @@ Result<int> distill(const Arguments& arguments, std::int64_t teacher) {
 Result<void> check_distills(const Arguments& arguments) {
   for (const char* option :
        {"model", "trial", "teacher-weight", "epochs", "seeds", "workers", "device"}) {
-    if (arguments.has(option))
-      return fail(ErrorCode::kUsage, fmt::format("--{} is of --distill; give that, too", option));
+    if (arguments.has(option)) return usage_error("--{} is of --distill; give that, too", option);
   }
   return {};
 }
@@ -202,8 +198,7 @@ Result<int> run_ensemble(const Arguments& arguments) {
   const ExitAtSignals signals(kExitResumable);
   std::int64_t teacher = 0;
   {
-    DETOL_ASSIGN(const OpenStudy study,
-                 open_study(arguments.globals.storage, arguments.text("STUDY")));
+    DETOL_ASSIGN(const OpenStudy study, open_study_of(arguments));
     DETOL_TRY(check_students(study, arguments));
     DETOL_ASSIGN(teacher, known_teacher(study, arguments));
   }
@@ -226,12 +221,10 @@ Command ensemble_command() {
       .options = {{"STUDY", "", "its name (detol studies)", Option::kRequired},
                   {"--size", "K", "so many networks, some more than once; default: 20"},
                   {"--candidates", "N", "choose among so many of the best trials; default: 50"},
-                  {"--on",
-                   "SPLIT",
-                   "which data its networks were trained on: with the validation data, all models "
-                   "that were retrained so, with equal votes; default: train",
-                   Option::kOptional,
-                   {kOnTraining, kOnValidationToo}},
+                  one_of("--on", "SPLIT",
+                         "which data its networks were trained on: with the validation data, all "
+                         "models that were retrained so, with equal votes; default: train",
+                         {kOnTraining, kOnValidationToo}),
                   {"--distill", "", "then train a network of the space on what the ensemble says"},
                   {"--model", "N", "distill this ensemble; default: a new one"},
                   {"--trial", "best|ID", "into the network of this trial; default: best"},

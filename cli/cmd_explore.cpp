@@ -2,8 +2,6 @@
 // data sets, one study after the other. Each study is what `detol search --if-exists resume` of
 // that data set would run, so `resume`, `status` and all other commands know it, too.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <csignal>
@@ -16,6 +14,7 @@
 #include "core/exit_code.h"
 #include "core/log.h"
 #include "models/choose_finally.h"
+#include "models/stop_signals.h"
 #include "trainer/collectives/mpi_group.h"
 
 namespace detol::inline cli {
@@ -45,9 +44,8 @@ Result<std::string> share_of(const Budget& budget, std::size_t studies) {
   }
   if (share.trials) share.trials = std::floor(*share.trials);
   if (share.trials == 0) {
-    return fail(ErrorCode::kUsage,
-                fmt::format("--budget: {} are less than one for each of {} data sets; give more",
-                            to_text(budget), studies));
+    return usage_error("--budget: {} are less than one for each of {} data sets; give more",
+                       to_text(budget), studies);
   }
   return to_text(share);
 }
@@ -69,33 +67,15 @@ Result<std::vector<Arguments>> searches_of(const Arguments& arguments) {
     DETOL_ASSIGN(const StudyConfig config, read_space(common));
     const std::string name = config.study + "-" + name_of(path);
     if (const auto [other, is_new] = path_of.emplace(name, path); !is_new) {
-      return fail(ErrorCode::kUsage,
-                  fmt::format("--data: {} and {} would both be the study '{}'; give one of them "
-                              "another name",
-                              other->second, path, name));
+      return usage_error(
+          "--data: {} and {} would both be the study '{}'; give one of them another name",
+          other->second, path, name);
     }
     searches.push_back(common);
     searches.back().given["study"] = {name};
   }
   return searches;
 }
-
-// StopSignals: while it lives, a signal that stops a search waits for the next search where none
-// runs, instead of ending the program.
-class StopSignals {
- public:
-  StopSignals() {
-    sigemptyset(&signals_);
-    for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) sigaddset(&signals_, signal);
-    ::sigprocmask(SIG_BLOCK, &signals_, &before_);
-  }
-  ~StopSignals() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
-  StopSignals(const StopSignals&) = delete;
-  StopSignals& operator=(const StopSignals&) = delete;
-
- private:
-  sigset_t signals_, before_;
-};
 
 Rows summary_of(const std::vector<SearchSetup>& setups) {
   Rows rows{.columns = {"study", "data", "algorithm", "budget", "training_images"}, .rows = {}};
@@ -110,7 +90,7 @@ Rows summary_of(const std::vector<SearchSetup>& setups) {
 // Runs the studies in turn; where one has only failures, the others may not. Whatever else ends one
 // early ends all.
 int run_all(const std::vector<SearchSetup>& setups) {
-  const StopSignals signals;
+  const AwaitedSignals signals({SIGHUP});  // one that comes between two searches stops the next
   int code = kExitDone;
   for (const SearchSetup& setup : setups) {
     log_info("exploring {} as study {}", setup.options.config.data_path(),
@@ -127,19 +107,19 @@ int run_all(const std::vector<SearchSetup>& setups) {
 Result<void> check_alone() {
   const auto place = mpi_place();
   if (!place || place->size == 1) return {};
-  return fail(ErrorCode::kUsage,
-              "explore runs one search after the other and starts their workers itself; leave out "
-              "mpirun, and say with --workers how many");
+  return usage_error(
+      "explore runs one search after the other and starts their workers itself; leave out mpirun, "
+      "and say with --workers how many");
 }
 
 Result<int> run_explore(const Arguments& arguments) {
   DETOL_TRY(check_alone());
-  DETOL_ASSIGN(const auto searches, searches_of(arguments).map_error([&](Error error) {
-    return as_written(std::move(error), arguments);
-  }));
+  DETOL_ASSIGN(const auto searches, searches_of(arguments));
   std::vector<SearchSetup> setups;  // all are checked before the first begins
   for (const Arguments& search : searches) {
-    DETOL_ASSIGN(SearchSetup setup, set_up_search(search));
+    DETOL_ASSIGN(SearchSetup setup, set_up_search(search).map_error([&](Error error) {
+      return as_written(std::move(error), search);
+    }));
     setup.options.budget = to_text(setup.preflight.budget);  // of an older study, too
     setups.push_back(std::move(setup));
   }

@@ -13,8 +13,7 @@ Cell number_or_nothing(double number) {
 
 Result<int> run_importance(const Arguments& arguments) {
   DETOL_ASSIGN(const auto top, arguments.number("top", 1));
-  DETOL_ASSIGN(const OpenStudy study,
-               open_study(arguments.globals.storage, arguments.text("STUDY")));
+  DETOL_ASSIGN(const OpenStudy study, open_study_of(arguments));
   DETOL_ASSIGN(const StudyConfig config, load_study_config(study.record.config, study.record.name));
   DETOL_ASSIGN(const auto choices, measure_importance(study, config, arguments.text("metric")));
   Rows rows{.columns = {"name", "importance", "low", "high", "trials"}, .rows = {}};
@@ -45,8 +44,8 @@ Command importance_command() {
           .summary = "show how much each choice matters for the objective",
           .options = {{"STUDY", "", "its name; default: the newest study"},
                       {"--metric", "NAME",
-                       "for another metric; smaller is better unless it is an "
-                       "objective; default: the first objective"},
+                       "for another metric; smaller is better unless it is an objective; default: "
+                       "the first objective"},
                       {"--top", "N", "only the N most important; default: all"}},
           .examples =
               "  detol importance fashion-cnn\n"

@@ -12,7 +12,6 @@
 #include "models/landscape.h"
 #include "models/stop_signals.h"
 #include "models/test_score.h"
-#include "printing/output.h"
 #include "studies/best_trial.h"
 
 namespace detol::inline cli {
@@ -27,10 +26,9 @@ Result<LandscapeSettings> settings_from(const Arguments& arguments, const StudyD
   LandscapeSettings settings;
   DETOL_ASSIGN(settings.points, number_at_most(arguments, "grid", settings.points, kMostOfASide));
   if (settings.points < kLeastOfASide || settings.points % 2 == 0)
-    return fail(ErrorCode::kUsage,
-                fmt::format("grid is {}; it must be odd, so that the trial is in "
-                            "its middle, and at least {}",
-                            settings.points, kLeastOfASide));
+    return usage_error(
+        "grid is {}; it must be odd, so that the trial is in its middle, and at least {}",
+        settings.points, kLeastOfASide);
   DETOL_ASSIGN(settings.images,
                number_at_most(arguments, "samples", settings.images, kMostSamples));
   if (shared.data->info.validation > 0) return settings;
@@ -48,7 +46,7 @@ void say(const TrainedAgain& trained, TrialId trial) {
 Result<int> run_landscape(const Arguments& arguments) {
   const ExitAtSignals signals(kExitResumable);
   const std::string& storage = arguments.globals.storage;
-  DETOL_ASSIGN(const OpenStudy study, open_study(storage, arguments.text("STUDY")));
+  DETOL_ASSIGN(const OpenStudy study, open_study_of(arguments));
   DETOL_ASSIGN(const TrialSummary chosen, trial_called(study, arguments.text("trial", "best")));
   const TrialId trial = chosen.id;
   DETOL_ASSIGN(const StudyData shared, load_study_data(study));

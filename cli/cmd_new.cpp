@@ -35,9 +35,8 @@ Result<std::string> ready_space(const std::string& name) {
   const fs::path path = find_space(name);
   std::error_code ignored;
   if (!fs::exists(path, ignored) || path == name)
-    return fail(ErrorCode::kUsage,
-                fmt::format("{} is no ready space; configs/ has them, such as cnn and table",
-                            in_quotes(name)));
+    return usage_error("{} is no ready space; configs/ has them, such as cnn and table",
+                       in_quotes(name));
   return read_file(path);
 }
 
@@ -45,14 +44,13 @@ Result<std::string> ready_space(const std::string& name) {
 Result<NewFile> foreign_file(const Arguments& arguments) {
   const std::string from = arguments.text("from");
   if (arguments.has("NAME") || arguments.has("data"))
-    return fail(ErrorCode::kUsage, "--from has the whole space; leave out NAME and --data");
+    return usage_error("--from has the whole space; leave out NAME and --data");
   DETOL_ASSIGN(const std::string bytes, read_file_or_pipe(from, kMostForeignBytes, kPipeWaitS));
   DETOL_ASSIGN(const ForeignSpace space, read_foreign_space(bytes, from));
   const std::string named = space.study.empty() ? fs::path(from).stem().string() : space.study;
   const std::string study = arguments.text("study", name_of_study(named));
   if (!is_study_name(study))
-    return fail(ErrorCode::kUsage,
-                fmt::format("--study is {}; it must be {}", in_quotes(study), kStudyNameRule));
+    return usage_error("--study is {}; it must be {}", in_quotes(study), kStudyNameRule);
   const std::string text = write_space_file(space, study, from);
   if (const auto config = load_study_config(text, "its space file"); !config)
     return fail(ErrorCode::kInput, fmt::format("{}: {}", from, config.error().message));
@@ -66,15 +64,14 @@ Result<NewFile> foreign_file(const Arguments& arguments) {
 Result<NewFile> native_file(const Arguments& arguments) {
   const std::string name = arguments.text("NAME");
   if (arguments.has("study"))
-    return fail(ErrorCode::kUsage, "--study is for --from; detol search --study names the others");
+    return usage_error("--study is for --from; detol search --study names the others");
   if (!arguments.has("data"))
     return ready_space(name).map([&](const std::string& text) {
       return NewFile{text, name + ".yaml"};
     });
   if (name != "table" && name != "table_regression")
-    return fail(ErrorCode::kUsage,
-                "--data is looked at for a table; detol search --data says where "
-                "other data is");
+    return usage_error(
+        "--data is looked at for a table; detol search --data says where other data is");
   const fs::path data = fs::absolute(arguments.text("data")).lexically_normal();
   DETOL_TRY(check_path("--data", data.string()));
   const auto label = arguments.has("label") ? std::optional(arguments.text("label")) : std::nullopt;
@@ -94,8 +91,7 @@ std::string advice(const NewFile& file, const fs::path& out) {
 
 Result<int> run_new(const Arguments& arguments) {
   if (!arguments.has("NAME") && !arguments.has("from"))
-    return fail(
-        ErrorCode::kUsage,
+    return usage_error(
         "say what to begin with: a ready space, such as cnn, table or tune, or --from FILE");
   DETOL_ASSIGN(const NewFile file,
                arguments.has("from") ? foreign_file(arguments) : native_file(arguments));

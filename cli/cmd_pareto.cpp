@@ -1,5 +1,4 @@
 #include "cli/commands.h"
-#include "printing/output.h"
 #include "printing/trial_table.h"
 #include "studies/best_trial.h"
 #include "studies/trial_columns.h"
@@ -8,8 +7,7 @@ namespace detol::inline cli {
 namespace {
 
 Result<int> run_pareto(const Arguments& arguments) {
-  DETOL_ASSIGN(const OpenStudy study,
-               open_study(arguments.globals.storage, arguments.text("STUDY")));
+  DETOL_ASSIGN(const OpenStudy study, open_study_of(arguments));
   DETOL_ASSIGN(const auto front, pareto_trials(study));
   DETOL_ASSIGN(Rows rows, rows_of(study, front));
   DETOL_TRY(add_architecture(study, rows));

@@ -1,11 +1,9 @@
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "cli/commands.h"
 #include "cli/model_training.h"
 #include "core/exit_code.h"
-#include "core/log.h"
 #include "core/table.h"
 #include "models/model_network.h"
 #include "models/pruning.h"
@@ -30,7 +28,7 @@ Result<PruningTerms> terms_from(const Arguments& arguments, const StudyConfig& c
 Result<int> run_prune(const Arguments& arguments) {
   const ExitAtSignals signals(kExitResumable);
   const std::string& storage = arguments.globals.storage;
-  DETOL_ASSIGN(const OpenStudy study, open_study(storage, arguments.text("STUDY")));
+  DETOL_ASSIGN(const OpenStudy study, open_study_of(arguments));
   DETOL_ASSIGN(ModelRecord record, ModelRecord::open(storage, study.record.name));
   DETOL_ASSIGN(StudyData shared, load_study_data(study));
   DETOL_TRY(check_has_test(study, shared));
@@ -41,7 +39,6 @@ Result<int> run_prune(const Arguments& arguments) {
                   .shared = std::move(shared),
                   .trial = parent.network.trial,
                   .candidate = parent.network.candidate,
-                  .from = {},
                   .run = std::move(run),
                   .trained_on = parent.trained_on,
                   .kind = ModelKind::kPruned,
@@ -69,8 +66,8 @@ Command prune_command() {
                   {"--to", "WHAT=FRACTION",
                    "how much of its params, flops or latency is left: flops=0.5",
                    Option::kRequired},
-                  {"--importance", "MEASURE", "by which channels go; default: taylor",
-                   Option::kOptional, names_of(importances())},
+                  one_of("--importance", "MEASURE", "by which channels go; default: taylor",
+                         names_of(importances())),
                   {"--batch", "N", "images of the forward pass that is timed; default: 1"},
                   {"--epochs", "N", "how long it is trained on; default: the most of the study"},
                   device_option()},

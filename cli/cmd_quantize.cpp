@@ -1,17 +1,7 @@
-#include <algorithm>
-#include <nlohmann/json.hpp>
-#include <vector>
-
 #include "cli/commands.h"
 #include "cli/model_training.h"
 #include "core/exit_code.h"
-#include "core/json_text.h"
-#include "export/export.h"
 #include "models/test_score.h"
-#include "models/untrained_model.h"
-#include "trainer/data/formats/formats.h"
-#include "trainer/predict.h"
-#include "trainer/quantization/quantize.h"
 
 namespace detol::inline cli {
 namespace {
@@ -19,47 +9,15 @@ namespace {
 constexpr int kImages = 512;  // that show the ranges of tensors
 constexpr int kMostImages = 1 << 20;
 
-// Returns the parent's network in eight bits.
-Result<StoredNetwork> quantized_network(const ParentModel& parent, const Dataset& data,
-                                        std::int64_t images, const std::string& backend) {
-  Model model;
-  model.network = parent.network.candidate.network;
-  model.weights = best_weights(parent.network.checkpoint);
-  DETOL_TRY(fold_batch_norms(model));
-  Range range = range_of(data.info, DataSplit::kTraining);
-  range.count = std::min(range.count, images);
-  DETOL_ASSIGN(const QuantizedNetwork made,
-               quantized(model.network, model.weights, normalised_images(data, range), backend));
-  return stored_network(parent.network.candidate, made.network, made.weights);
-}
-
 Result<int> run_quantize(const Arguments& arguments) {
   const std::string& storage = arguments.globals.storage;
-  DETOL_ASSIGN(const OpenStudy study, open_study(storage, arguments.text("STUDY")));
+  DETOL_ASSIGN(const OpenStudy study, open_study_of(arguments));
   DETOL_ASSIGN(const int images, number_at_most(arguments, "images", kImages, kMostImages));
   DETOL_ASSIGN(ModelRecord record, ModelRecord::open(storage, study.record.name));
   DETOL_ASSIGN(StudyData shared, load_study_data(study));
   DETOL_TRY(check_has_test(study, shared));
   DETOL_ASSIGN(const ParentModel parent, parent_from(arguments, study, shared));
-  const Dataset& data = *shared.data;
-  const std::string backend = inference_backend(storage, study.record.name);
-  DETOL_ASSIGN(StoredNetwork made, quantized_network(parent, data, images, backend));
-  const Candidate& candidate = made.candidate;
-  DETOL_ASSIGN(event::Model model, untrained_model(study, parent.network.trial,
-                                                   ModelKind::kQuantized, candidate, record));
-  model.epochs = parent.network.checkpoint.epoch;
-  model.trained_on = parent.trained_on;
-  model.began_from = kFromCheckpoint;
-  model.parent = parent.model;
-  model.settings = compact(nlohmann::ordered_json{{"bits", 8}, {"images", images}});
-  model.architecture = made.architecture;
-  DETOL_TRY(measure_model(
-      data, candidate.recipe,
-      [&](Range range) {
-        return outputs_of(candidate.network, made.weights, data, range, backend);
-      },
-      model));
-  DETOL_TRY(keep_model(study, storage, candidate, std::move(made.weights), model, record));
+  DETOL_ASSIGN(const event::Model model, quantize(study, storage, shared, parent, images, record));
   DETOL_TRY(show_models(study, {model}, arguments.globals));
   say_parent(study, parent);
   return kExitDone;

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <optional>
 
 #include "cli/commands.h"
@@ -9,7 +7,6 @@
 #include "encodings/schema/units.h"
 #include "encodings/study/study_config.h"
 #include "knowledge/query.h"
-#include "printing/output.h"
 
 namespace detol::inline cli {
 namespace {
@@ -23,8 +20,7 @@ Result<double> amount(const Arguments& arguments, std::string_view key, const ch
                       Parse parse) {
   const std::string word = arguments.text(key, otherwise);
   if (const std::optional<double> value = parse(word)) return *value;
-  return fail(ErrorCode::kUsage,
-              fmt::format("--{} is {}; it must be as in {}", key, in_quotes(word), otherwise));
+  return usage_error("--{} is {}; it must be as in {}", key, in_quotes(word), otherwise);
 }
 
 Result<QueryLimits> limits_from(const Arguments& arguments) {
@@ -38,7 +34,7 @@ Result<QueryLimits> limits_from(const Arguments& arguments) {
 Result<std::string> sql_from(const Arguments& arguments) {
   constexpr std::size_t kLongest = 1'000'000;
   if (arguments.has("SQL") == arguments.has("file"))
-    return fail(ErrorCode::kUsage, "give one SELECT, - for standard input, or --file FILE");
+    return usage_error("give one SELECT, - for standard input, or --file FILE");
   constexpr double kWaitS = 60;
   const std::string sql = arguments.text("SQL");
   if (arguments.has("SQL") && sql != "-") return sql;
@@ -51,9 +47,8 @@ Result<int> run_query(const Arguments& arguments) {
   DETOL_ASSIGN(const auto reader, Reader::open(arguments.globals.storage));
   DETOL_ASSIGN(const Rows rows, reader->select(sql, {}, limits));
   if (rows.is_cut && !arguments.has("limit")) {
-    return fail(ErrorCode::kUsage,
-                fmt::format("the query found more than {} rows; add a LIMIT to it, or pass --limit",
-                            kMostRows));
+    return usage_error("the query found more than {} rows; add a LIMIT to it, or pass --limit",
+                       kMostRows);
   }
   DETOL_TRY(print_rows(rows, arguments.globals));
   if (rows.is_cut) log_info("these are the first {} rows; there are more", limits.rows);

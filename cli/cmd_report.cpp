@@ -1,13 +1,8 @@
 // `report` writes a study as one HTML file; what is in it is the room report/.
 
-#include <fmt/format.h>
-
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "core/file.h"
-#include "printing/output.h"
 #include "report/gathering/report_source.h"
 #include "report/report.h"
 #include "studies/trial_rows.h"
@@ -31,13 +26,12 @@ std::string default_path(const std::string& study) {
 Result<void> check_target(const fs::path& path) {
   std::error_code ignored;
   if (!fs::is_directory(path, ignored)) return {};
-  return fail(ErrorCode::kUsage,
-              fmt::format("{} is a folder; -o takes the name of a file", path.string()));
+  return usage_error("{} is a folder; -o takes the name of a file", path.string());
 }
 
 Result<int> run_report(const Arguments& arguments) {
   const std::string& storage = arguments.globals.storage;
-  DETOL_ASSIGN(const OpenStudy study, open_study(storage, arguments.text("STUDY")));
+  DETOL_ASSIGN(const OpenStudy study, open_study_of(arguments));
   const std::string& name = study.record.name;
   const fs::path path = arguments.text("output", default_path(name));
   DETOL_TRY(check_target(path));

@@ -1,7 +1,3 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "cli/search_setup.h"

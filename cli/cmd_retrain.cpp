@@ -1,13 +1,9 @@
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "cli/commands.h"
 #include "cli/model_training.h"
 #include "core/exit_code.h"
-#include "core/log.h"
 #include "models/retraining.h"
 #include "models/stop_signals.h"
 #include "models/test_score.h"
@@ -40,14 +36,12 @@ Result<void> set_training(const Arguments& arguments, const TrialSummary& trial,
                trained_network(work.study, work.shared, work.run.storage, trial));
   const int done = network.checkpoint.epoch;
   if (done == 0 || network.checkpoint.progress.steps > 0) {
-    return fail(ErrorCode::kUsage,
-                fmt::format("trial {} stopped inside an epoch; use --from scratch", work.trial));
+    return usage_error("trial {} stopped inside an epoch; use --from scratch", work.trial);
   }
   if (work.candidate.recipe.epochs <= done) {
-    return fail(ErrorCode::kUsage,
-                fmt::format("trial {} was trained for {} epochs; to go on from there, --epochs "
-                            "must be more",
-                            work.trial, done));
+    return usage_error(
+        "trial {} was trained for {} epochs; to go on from there, --epochs must be more",
+        work.trial, done);
   }
   work.from = std::move(network.checkpoint);
   return {};
@@ -56,7 +50,7 @@ Result<void> set_training(const Arguments& arguments, const TrialSummary& trial,
 Result<int> run_retrain(const Arguments& arguments) {
   const ExitAtSignals signals(kExitResumable);
   const std::string& storage = arguments.globals.storage;
-  DETOL_ASSIGN(const OpenStudy study, open_study(storage, arguments.text("STUDY")));
+  DETOL_ASSIGN(const OpenStudy study, open_study_of(arguments));
   DETOL_ASSIGN(const TrialSummary trial, trial_called(study, arguments.text("trial", "best")));
   DETOL_ASSIGN(const int seeds, number_at_most(arguments, "seeds", 1, kMostSeeds));
   DETOL_ASSIGN(ModelRecord record, ModelRecord::open(storage, study.record.name));
@@ -67,8 +61,6 @@ Result<int> run_retrain(const Arguments& arguments) {
   Retraining work{.study = study,
                   .shared = std::move(shared),
                   .trial = trial.id,
-                  .candidate = {},
-                  .from = {},
                   .count = seeds,
                   .run = std::move(run),
                   .trained_on = arguments.text("on", kOnTraining)};
@@ -87,17 +79,13 @@ Command retrain_command() {
                       {"--trial", "best|ID", "which; default: best"},
                       {"--epochs", "N", "how long; default: the most of the study"},
                       {"--seeds", "K", "so many models, each with a seed; default: 1"},
-                      {"--on",
-                       "SPLIT",
-                       "which data; with the validation data the trial's best epoch is the last; "
-                       "default: train",
-                       Option::kOptional,
-                       {kOnTraining, kOnValidationToo}},
-                      {"--from",
-                       "WHERE",
-                       "new weights, or where the trial stopped; default: scratch",
-                       Option::kOptional,
-                       {kFromScratch, kFromCheckpoint}},
+                      one_of("--on", "SPLIT",
+                             "which data; with the validation data the trial's best epoch is the "
+                             "last; default: train",
+                             {kOnTraining, kOnValidationToo}),
+                      one_of("--from", "WHERE",
+                             "new weights, or where the trial stopped; default: scratch",
+                             {kFromScratch, kFromCheckpoint}),
                       workers_option(),
                       device_option()},
           .examples =

@@ -1,11 +1,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "core/file.h"
 #include "core/json_text.h"
 #include "core/table.h"
 #include "encodings/study/space_schema.h"
-#include "printing/output.h"
 #include "scheduler/pruners/pruner.h"
 #include "search/searcher.h"
 #include "trainer/data/formats/formats.h"

@@ -23,8 +23,7 @@ Command search_command() {
           .examples =
               "  detol search --space configs/cnn.yaml --budget 10cpu-min\n"
               "  detol search --space cnn --budget 20trials --algorithm random -j 1\n"
-              "  detol search --space cnn --set training.epochs=3 --target "
-              "'val_accuracy>=0.9'",
+              "  detol search --space cnn --set training.epochs=3 --target 'val_accuracy>=0.9'",
           .run = run_search_command,
           .notes = search_notes};
 }

@@ -1,8 +1,5 @@
-#include <fmt/format.h>
-
 #include "cli/commands.h"
 #include "core/log.h"
-#include "printing/output.h"
 #include "studies/similar_networks.h"
 
 namespace detol::inline cli {
@@ -12,8 +9,7 @@ constexpr std::int64_t kShown = 10;
 
 Result<int> run_similar(const Arguments& arguments) {
   DETOL_ASSIGN(const auto top, arguments.number("top", 1));
-  DETOL_ASSIGN(const OpenStudy study,
-               open_study(arguments.globals.storage, arguments.text("STUDY")));
+  DETOL_ASSIGN(const OpenStudy study, open_study_of(arguments));
   DETOL_ASSIGN(const KnownNetworks known, known_networks(study, arguments.text("ID")));
   Rows rows{.columns = {"distance", "similarity", "study", "trial", "dataset", "data", "metric",
                         "value", "arch_hash"},

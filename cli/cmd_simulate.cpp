@@ -1,31 +1,16 @@
-// `simulate` runs the real driver, searcher and pruner in virtual time against simulated workers,
-// and says what a search would have done with so many of them.
-
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "cli/settings.h"
 #include "core/exit_code.h"
-#include "core/file.h"
-#include "core/json_text.h"
-#include "core/log.h"
-#include "knowledge/query.h"
-#include "printing/output.h"
-#include "scheduler/run/group_size.h"
 #include "scheduler/run/preflight.h"
-#include "scheduler/simulation/simulation.h"
+#include "scheduler/simulation/simulated_budgets.h"
 
 namespace detol::inline cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr double kHourS = 3600;
 constexpr double kDefaultNetworkWorkPerS = 3e10;  // of one core (experiments/scheduler/RESULTS.md)
 constexpr double kDefaultTableWorkPerS = 1e9;
 constexpr std::int64_t kMostWorkers = 1'000'000;
@@ -46,8 +31,7 @@ Result<double> number_of(const Arguments& arguments, std::string_view key, doubl
   const std::string word = arguments.text(key);
   const auto number = number_from(word);
   if (number && *number >= low) return *number;
-  return fail(ErrorCode::kUsage,
-              fmt::format("--{} is '{}'; it must be a number of at least {}", key, word, low));
+  return usage_error("--{} is '{}'; it must be a number of at least {}", key, word, low);
 }
 
 Result<std::optional<SecondsRange>> trial_seconds(const Arguments& arguments) {
@@ -57,8 +41,7 @@ Result<std::optional<SecondsRange>> trial_seconds(const Arguments& arguments) {
   const auto low = number_from(word.substr(0, dots));
   const auto high = dots == std::string::npos ? low : number_from(word.substr(dots + 2));
   if (low && high && *low > 0 && *low <= *high) return SecondsRange{*low, *high};
-  return fail(ErrorCode::kUsage,
-              fmt::format("--trial-seconds is '{}'; it must be a range such as 30..300", word));
+  return usage_error("--trial-seconds is '{}'; it must be a range such as 30..300", word);
 }
 
 Result<PaceSettings> pace_from(const Arguments& arguments, const StudyConfig& config) {
@@ -68,7 +51,7 @@ Result<PaceSettings> pace_from(const Arguments& arguments, const StudyConfig& co
   const double speed = config.trains() ? kDefaultNetworkWorkPerS : kDefaultTableWorkPerS;
   DETOL_ASSIGN(pace.work_per_s, number_of(arguments, "speed", 1, speed));
   if (pace.report_every_s > 0 && !pace.trial_s)
-    return fail(ErrorCode::kUsage, "--report-every needs --trial-seconds LOW..HIGH");
+    return usage_error("--report-every needs --trial-seconds LOW..HIGH");
   return pace;
 }
 
@@ -80,19 +63,9 @@ Result<void> read_curves_into(SimulationSettings& settings, GroupTimes& measured
   std::error_code ignored;
   settings.pace.group_speed = GroupScaling({}).speed(settings.group_size);
   if (from.empty()) return {};
-  if (std::filesystem::is_regular_file(from, ignored)) {
-    DETOL_ASSIGN(settings.curves, read_curves(from));
-    return {};
-  }
-  DETOL_ASSIGN(const auto reader, Reader::open(arguments.globals.storage));
-  DETOL_ASSIGN(const StudyRecord study, reader->study(from));
-  DETOL_ASSIGN(const std::vector<Event> events, reader->events(study.id));
-  measured = group_times_of(events);
-  const GroupScaling scaling(measured.times);
-  settings.curves = curves_of(events, [&](int ranks) { return scaling.speed(ranks); });
-  if (settings.curves->trials.empty())
-    return fail(ErrorCode::kInput, fmt::format("study '{}' has no trial that reported", from));
-  settings.pace.group_speed = scaling.speed(settings.group_size);
+  if (!std::filesystem::is_regular_file(from, ignored))
+    return take_curves_of(arguments.globals.storage, from, settings, measured);
+  DETOL_ASSIGN(settings.curves, read_curves(from));
   return {};
 }
 
@@ -101,9 +74,8 @@ Result<SimulationSettings> settings_from(const Arguments& arguments, GroupTimes&
   SimulationSettings settings;
   DETOL_ASSIGN(settings.config, read_space(arguments));
   if (settings.config.command)
-    return fail(ErrorCode::kUsage,
-                "simulate runs no program, and so no 'command'; it takes networks, functions and "
-                "tables");
+    return usage_error(
+        "simulate runs no program, and so no 'command'; it takes networks, functions and tables");
   DETOL_ASSIGN(const Preflight preflight, check_study(settings.config));
   settings.budget = preflight.budget;
   settings.data = preflight.data;
@@ -134,111 +106,21 @@ Result<std::vector<Budget>> budgets_from(const Arguments& arguments,
   }
   if (budgets.empty()) budgets.push_back(settings.budget);
   if (budgets.size() > 1 && !settings.ledger.empty())
-    return fail(ErrorCode::kUsage, "--ledger keeps one study; give one --budget");
+    return usage_error("--ledger keeps one study; give one --budget");
   return budgets;
-}
-
-// Returns the group size that suits the budget on as many devices, if groups of two sizes were
-// measured.
-Result<Cell> advised_group_size(const SimulationSettings& settings, const GroupTimes& measured) {
-  const GroupScaling scaling(measured.times);
-  if (!scaling.has_compared()) return Cell();
-  StudyConfig config = settings.config;
-  config.resources.workers = 0;
-  DETOL_ASSIGN(RemainingSearch left, remaining_search(config, {}, to_text(settings.budget),
-                                                      settings.workers * settings.group_size));
-  left.epoch_work = measured.epoch_work;
-  return Cell(std::int64_t{best_group_size(scaling, left)});
-}
-
-// Returns the best values over the device time: the last improvement in each part of it.
-std::string series_of(const SimulationReport& report, int parts) {
-  Json points = Json::array();
-  const auto& all = report.improvements;
-  const auto part_of = [&](const Improvement& one) {
-    return std::floor(one.device_s / report.device_s * parts);
-  };
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const bool is_last = i + 1 == all.size() || part_of(all[i]) < part_of(all[i + 1]);
-    if (is_last)
-      points.push_back({{"device_h", all[i].device_s / kHourS}, {"value", all[i].value}});
-  }
-  return compact(points);
-}
-
-Rows rows_of(const std::vector<Budget>& budgets, const std::vector<SimulationReport>& reports,
-             const std::vector<Cell>& advised, Format format) {
-  const int parts = format == Format::kTable ? kPointsToRead : kPoints;
-  Rows rows{.columns = {"budget",          "utilization",    "best",           "best_trial",
-                        "device_h",        "wall_h",         "work",           "trained",
-                        "finished",        "pruned",         "failed",         "known_or_waiting",
-                        "lost_workers",    "messages_per_s", "commits_per_s",  "events",
-                        "fresh_share",     "fallback_share", "master_s_per_s", "decision_ms_p50",
-                        "decision_ms_p99", "ask_ms",         "peak_mb",        "advised_group_size",
-                        "best_so_far"},
-            .rows = {}};
-  for (std::size_t i = 0; i < reports.size(); ++i) {
-    const SimulationReport& r = reports[i];
-    const double wall_s = std::max(r.wall_s, 1e-9);
-    const auto per_s = [&](std::int64_t count) { return static_cast<double>(count) / wall_s; };
-    const auto proposals = static_cast<double>(std::max<std::int64_t>(1, r.proposals));
-    const bool has_best = !r.improvements.empty();
-    rows.rows.push_back(
-        {to_text(budgets[i]),
-         r.utilization(),
-         has_best ? Cell(r.improvements.back().value) : Cell(),
-         has_best ? Cell(static_cast<std::int64_t>(r.improvements.back().trial)) : Cell(),
-         r.device_s / kHourS,
-         r.wall_s / kHourS,
-         r.work,
-         std::int64_t{r.trained},
-         std::int64_t{r.finished},
-         std::int64_t{r.pruned},
-         std::int64_t{r.failed},
-         std::int64_t{r.asked - r.trained},
-         r.losses,
-         per_s(r.messages),
-         per_s(r.commits),
-         r.events,
-         static_cast<double>(r.fresh) / std::max(1, r.asked),
-         static_cast<double>(r.fallbacks) / std::max(1, r.asked),
-         r.real_master_s / wall_s,
-         r.real_decision_p50_s * 1e3,
-         r.real_decision_p99_s * 1e3,
-         r.real_asking_s / proposals * 1e3,
-         static_cast<double>(r.peak_bytes) / 1e6,
-         advised[i],
-         series_of(r, parts)});
-  }
-  return rows;
 }
 
 Result<int> run_simulate(const Arguments& arguments) {
   GroupTimes measured;
-  auto read = settings_from(arguments, measured);
-  if (!read) return tl::unexpected(as_written(read.error(), arguments));
-  SimulationSettings settings = *std::move(read);
+  DETOL_ASSIGN(SimulationSettings settings, settings_from(arguments, measured));
   DETOL_ASSIGN(const std::vector<Budget> budgets, budgets_from(arguments, settings));
   if (arguments.has("save-curves") && settings.curves)
     DETOL_TRY(write_output(arguments.text("save-curves"), to_json_lines(*settings.curves)));
-  std::vector<SimulationReport> reports;
-  std::vector<Cell> advised;
-  for (const Budget& budget : budgets) {
-    settings.budget = budget;
-    DETOL_ASSIGN(reports.emplace_back(), simulate(settings));
-    DETOL_ASSIGN(advised.emplace_back(), advised_group_size(settings, measured));
-    const std::string& ended = reports.back().ended;  // without what a resume would do
-    if (reports.back().has_failed) {
-      log_warning("{}: {}", to_text(budget), ended);
-    } else {
-      log_info("{}: {}", to_text(budget), ended.substr(0, ended.find(';')));
-    }
-  }
-  const Rows rows = rows_of(budgets, reports, advised, arguments.globals.format);
-  DETOL_TRY(rows.rows.size() == 1 ? show_record(rows, arguments.globals)
-                                  : show(rows, arguments.globals));
-  const bool has_failed = std::ranges::any_of(reports, &SimulationReport::has_failed);
-  return has_failed ? kExitFailures : kExitDone;
+  const int points = arguments.globals.format == Format::kTable ? kPointsToRead : kPoints;
+  DETOL_ASSIGN(const Simulated done, simulate_all(std::move(settings), measured, budgets, points));
+  DETOL_TRY(done.rows.rows.size() == 1 ? show_record(done.rows, arguments.globals)
+                                       : show(done.rows, arguments.globals));
+  return done.has_failed ? kExitFailures : kExitDone;
 }
 
 std::string simulate_notes() {
@@ -246,8 +128,8 @@ std::string simulate_notes() {
          "or else\nfrom power laws that a seeded random function of the choices chooses: they say "
          "how devices are\nused, not how good networks are. Equal settings give equal searches; "
          "master_s_per_s,\ndecision_ms, ask_ms and peak_mb are measured on this machine. Each "
-         "proposal\nis really made: gp and portfolio take tens of ms of a core for one, "
-         "random almost none.\n";
+         "proposal\nis really made: gp and portfolio take tens of ms of a core for one, random "
+         "almost none.\n";
 }
 
 }  // namespace

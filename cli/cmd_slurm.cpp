@@ -1,18 +1,9 @@
-// `detol slurm` submits a search to Slurm from a login node. It never links Slurm's library, whose
-// interface changes with each release: it runs sbatch.
-
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <filesystem>
 
 #include "cli/commands.h"
 #include "cli/settings.h"
-#include "core/child_process.h"
-#include "core/file.h"
 #include "core/program.h"
 #include "encodings/study/ready_spaces.h"
 #include "knowledge/studies.h"
@@ -73,62 +64,17 @@ Result<SlurmJob> job_from(const Arguments& arguments, const StudyConfig& config)
   DETOL_ASSIGN(const auto nodes, arguments.number("nodes", 1));
   job.nodes = nodes.value_or(1);
   if (!job.time.empty() && !slurm_seconds(job.time)) {
-    return fail(ErrorCode::kUsage,
-                fmt::format("time is '{}'; it must be minutes, hours:minutes:seconds or days-hours",
-                            job.time));
+    return usage_error("time is '{}'; it must be minutes, hours:minutes:seconds or days-hours",
+                       job.time);
   }
   if (job.partition.find_first_of(" \t\n") != std::string::npos)
-    return fail(ErrorCode::kUsage, "partition has a blank in its name");
+    return usage_error("partition has a blank in its name");
   return job;
 }
 
-// Runs a program and returns what it writes to stdout. Errors (kUsage): it fails, after it has said
-// why on stderr.
-Result<std::string> output_of(std::vector<std::string> words) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(ErrorCode::kInternal, "cannot make a pipe");
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  pid_t pid = -1;
-  const int error = ::posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  ::close(ends[1]);
-  std::string text;
-  char bytes[256];
-  for (ssize_t count = 0; error == 0 && (count = ::read(ends[0], bytes, sizeof bytes)) > 0;)
-    text.append(bytes, static_cast<std::size_t>(count));
-  ::close(ends[0]);
-  const int status = error == 0 ? wait_for_end(pid) : 0;
-  if (error == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) return text;
-  return fail(ErrorCode::kUsage, fmt::format("{} refused the job; it said why above", words[0]));
-}
-
-// Returns the number of the submitted job.
-Result<std::string> submit(const SlurmJob& job) {
-  const std::string sbatch = find_program("sbatch");
-  if (sbatch.empty()) {
-    return fail(ErrorCode::kUsage,
-                "there is no sbatch on the PATH: submit from a machine that has Slurm's programs, "
-                "or look at the script with --print");
-  }
-  constexpr mode_t kExecutable = 0755;
-  DETOL_TRY(write_file_durably(job.script, slurm_script(job), kExecutable));
-  std::vector<std::string> words = {sbatch, "--parsable"};
-  words.insert(words.end(), job.options.begin(), job.options.end());
-  words.push_back(job.script.string());
-  DETOL_ASSIGN(std::string number, output_of(std::move(words)));
-  return number.substr(0, number.find_first_of(";\n"));
-}
-
 Result<int> run_slurm(const Arguments& arguments) {
-  const auto checked = checked_config(arguments).map_error(
-      [&](Error error) { return as_written(std::move(error), arguments); });
-  if (!checked) return tl::unexpected(checked.error());
-  DETOL_ASSIGN(const SlurmJob job, job_from(arguments, *checked));
+  DETOL_ASSIGN(const StudyConfig config, checked_config(arguments));
+  DETOL_ASSIGN(const SlurmJob job, job_from(arguments, config));
   if (arguments.has("print")) {
     return show(slurm_script(job));
   }
@@ -156,11 +102,9 @@ Command slurm_command() {
                   {"--group-size", "G|auto",
                    "processes that train one trial together; auto: 1; default: that of the space "
                    "file, else auto"},
-                  {"--device",
-                   "DEVICE",
-                   "what trains; auto: GPUs if the nodes have any; default: auto",
-                   Option::kOptional,
-                   {"auto", "cpu", "cuda"}},
+                  one_of("--device", "DEVICE",
+                         "what trains; auto: GPUs if the nodes have any; default: auto",
+                         {"auto", "cpu", "cuda"}),
                   {"--algorithm", "NAME", "the search algorithm; default: that of the space file"},
                   {"--pruner", "NAME",
                    "early stopping of weak trials; default: that of the space file"},

@@ -1,7 +1,5 @@
-#include <fmt/format.h>
-
 #include "cli/commands.h"
-#include "cli/model_options.h"
+#include "cli/model_training.h"
 #include "models/model_network.h"
 #include "models/retraining.h"
 #include "models/test_score.h"
@@ -119,8 +117,7 @@ Result<Rows> recorded_scores(const OpenStudy& study, const Arguments& arguments)
 Result<int> run_test(const Arguments& arguments) {
   DETOL_TRY(check_one_is_chosen(arguments));
   DETOL_ASSIGN(const auto threshold, threshold_from(arguments));
-  DETOL_ASSIGN(const OpenStudy study,
-               open_study(arguments.globals.storage, arguments.text("STUDY")));
+  DETOL_ASSIGN(const OpenStudy study, open_study_of(arguments));
   DETOL_ASSIGN(const Rows scores, threshold ? scores_at(study, *threshold, arguments)
                                             : recorded_scores(study, arguments));
   const bool is_list = arguments.text("trial", "best") == "pareto" && !arguments.has("model");

@@ -1,5 +1,4 @@
 #include "cli/commands.h"
-#include "cli/label_columns.h"
 #include "studies/best_trial.h"
 #include "studies/labels.h"
 #include "studies/study_requests.h"
@@ -12,11 +11,12 @@ namespace {
 // Records what the arguments say of the trial. On a network file system one process opens the file
 // once, so that the reader makes room meanwhile.
 Result<void> label(const Arguments& arguments, OpenStudy& study, TrialId trial) {
-  LabelChange change{.target = trial, .tags = arguments.all("tag")};
-  change.removes_tags = arguments.has("remove");
-  if (arguments.has("note")) change.note = arguments.text("note");
+  const LabelChange change{.target = trial,
+                           .tags = arguments.all("tag"),
+                           .removes_tags = arguments.has("remove"),
+                           .note = arguments.maybe("note")};
   if (change.removes_tags && change.tags.empty())
-    return fail(ErrorCode::kUsage, "--remove takes off what --tag says; --note '' removes a note");
+    return usage_error("--remove takes off what --tag says; --note '' removes a note");
   if (change.tags.empty() && !change.note) return {};
   study.reader.reset();
   DETOL_TRY(change_labels(arguments.globals.storage, study.record, change));
@@ -28,7 +28,7 @@ Result<void> label(const Arguments& arguments, OpenStudy& study, TrialId trial) 
 Result<void> request(const Arguments& arguments, const OpenStudy& study, TrialSummary& trial) {
   if (!arguments.has("prune") && !arguments.has("retry")) return {};
   if (arguments.has("prune") && arguments.has("retry"))
-    return fail(ErrorCode::kUsage, "say --prune or --retry");
+    return usage_error("say --prune or --retry");
   const RunRequest::Kind kind = arguments.has("prune") ? RunRequest::kPrune : RunRequest::kRetry;
   DETOL_TRY(ask_runner_and_wait(arguments.globals.storage, study, {kind, trial.id}));
   DETOL_ASSIGN(trial, trial_numbered(study, trial.id));
@@ -36,7 +36,7 @@ Result<void> request(const Arguments& arguments, const OpenStudy& study, TrialSu
 }
 
 Result<int> show_trial(const Arguments& arguments) {
-  DETOL_ASSIGN(OpenStudy study, open_study(arguments.globals.storage, arguments.text("STUDY")));
+  DETOL_ASSIGN(OpenStudy study, open_study_of(arguments));
   DETOL_ASSIGN(TrialSummary trial, trial_called(study, arguments.text("ID")));
   DETOL_TRY(request(arguments, study, trial));
   DETOL_TRY(label(arguments, study, trial.id));

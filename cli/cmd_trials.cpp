@@ -1,10 +1,6 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "cli/commands.h"
-#include "cli/label_columns.h"
-#include "printing/output.h"
 #include "printing/trial_table.h"
 #include "studies/best_trial.h"
 #include "studies/labels.h"
@@ -42,8 +38,7 @@ Result<void> mark_chosen(const OpenStudy& study, Rows& rows) {
 }
 
 Result<int> list_trials(const Arguments& arguments) {
-  DETOL_ASSIGN(const OpenStudy study,
-               open_study(arguments.globals.storage, arguments.text("STUDY")));
+  DETOL_ASSIGN(const OpenStudy study, open_study_of(arguments));
   TrialFilter filter{.state = arguments.text("state"),
                      .where = arguments.text("where"),
                      .sort = arguments.text("sort")};
@@ -74,11 +69,8 @@ Command trials_command() {
       .name = "trials",
       .summary = "list a study's trials",
       .options = {{"STUDY", "", "its name; default: the newest study"},
-                  {"--state",
-                   "STATE",
-                   "only those in that state; default: all",
-                   Option::kOptional,
-                   {kTrialStates.begin(), kTrialStates.end()}},
+                  one_of("--state", "STATE", "only those in that state; default: all",
+                         {kTrialStates.begin(), kTrialStates.end()}),
                   {"--tag", "WORD", "only those with that tag (detol trial --tag); default: all"},
                   {"--where", "EXPR",
                    "only those for which this SQL expression holds; default: all"},

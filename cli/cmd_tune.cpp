@@ -1,11 +1,9 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 
 #include "cli/commands.h"
 #include "cli/search_setup.h"
-#include "cli/study_source.h"
+#include "cli/settings.h"
 
 namespace detol::inline cli {
 namespace {
@@ -26,8 +24,8 @@ std::string study_name(const std::vector<std::string>& command) {
 Result<StudyConfig> config_from(const Arguments& arguments) {
   const std::vector<std::string> command = arguments.all("COMMAND");
   if (command.empty() && arguments.has("param") && arguments.has("metric"))
-    return fail(ErrorCode::kUsage,
-                "the program is missing; put it behind --, as in -- python train.py --lr {lr}");
+    return usage_error(
+        "the program is missing; put it behind --, as in -- python train.py --lr {{lr}}");
   return config_from_flags(arguments, command, command.empty() ? "" : study_name(command));
 }
 
@@ -40,20 +38,19 @@ Result<int> run_tune(const Arguments& arguments) {
 }  // namespace
 
 Command tune_command() {
-  return {
-      .name = "tune",
-      .summary = "search the best parameters of a program",
-      .options = with_study_options(with_space_options({
-          {"COMMAND", "WORD...",
-           "behind --: the program and its arguments; {lr} stands for a value"},
-          {"--study", "NAME", "the study's name; default: that of the script or program"},
-      })),
-      .examples =
-          "  detol tune --metric val_loss:minimize --param 'lr=log(1e-5,1e-1)' --budget 50trials "
-          "-- python train.py --lr {lr}\n"
-          "  detol tune --space mlp.yaml --budget 2h -j 4",
-      .run = run_tune,
-      .notes = search_notes};
+  return {.name = "tune",
+          .summary = "search the best parameters of a program",
+          .options = with_study_options(with_space_options({
+              {"COMMAND", "WORD...",
+               "behind --: the program and its arguments; {lr} stands for a value"},
+              {"--study", "NAME", "the study's name; default: that of the script or program"},
+          })),
+          .examples =
+              "  detol tune --metric val_loss:minimize --param 'lr=log(1e-5,1e-1)' --budget "
+              "50trials -- python train.py --lr {lr}\n"
+              "  detol tune --space mlp.yaml --budget 2h -j 4",
+          .run = run_tune,
+          .notes = search_notes};
 }
 
 }  // namespace detol::inline cli

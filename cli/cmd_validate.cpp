@@ -1,14 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "cli/commands.h"
 #include "cli/settings.h"
 #include "scheduler/run/candidate_sample.h"
 #include "scheduler/run/preflight.h"
 #include "trainer/data/data_sample.h"
-#include "trainer/data/formats/picture_summary.h"
+#include "trainer/data/formats/picture_survey.h"
 #include "trainer/data/table_look.h"
 
 namespace detol::inline cli {
@@ -102,7 +101,7 @@ Result<Rows> report_on(const StudyConfig& config, const Preflight& preflight,
   return record;
 }
 
-Result<int> validate(const Arguments& arguments) {
+Result<int> run_validate(const Arguments& arguments) {
   DETOL_ASSIGN(const StudyConfig config, read_space(arguments));
   DETOL_ASSIGN(const auto count, arguments.number("sample", 1));
   DETOL_ASSIGN(const Preflight preflight, check_study(config));
@@ -111,11 +110,6 @@ Result<int> validate(const Arguments& arguments) {
                sample_candidates(config, preflight, ranks, count.value_or(kUsualSample)));
   DETOL_ASSIGN(const Rows report, report_on(config, preflight, sample));
   return show_record(report, arguments.globals);
-}
-
-Result<int> run_validate(const Arguments& arguments) {
-  return validate(arguments).map_error(
-      [&](Error error) { return as_written(std::move(error), arguments); });
 }
 
 }  // namespace

@@ -26,16 +26,13 @@ constexpr std::array kGroups = {
 
 const std::vector<Option> kGlobals = {
     {"--storage", "PATH", "the knowledge base; default $DETOL_STORAGE, else ./detol.db"},
-    {"-f,--format",
-     "FORMAT",
-     "how to print what was found; default: table",
-     Option::kOptional,
-     {"table", "json", "jsonl", "csv"}},
+    one_of("-f,--format", "FORMAT", "how to print what was found; default: table",
+           {"table", "json", "jsonl", "csv"}),
     {"--columns", "NAMES",
      "print only these columns, joined by commas, in this order; default: all that fit"},
     {"-q,--quiet", "", "no progress, only warnings and errors"},
     {"-v,--verbose", "", "more on stderr"},
-    {"--color", "WHEN", "colours; default: auto", Option::kOptional, {"auto", "always", "never"}},
+    one_of("--color", "WHEN", "colours; default: auto", {"auto", "always", "never"}),
     {"--log-file", "FILE", "also write the log there; default: stderr alone"},
     {"--debug", "", "everything on stderr"},
 };
@@ -49,11 +46,34 @@ std::string space_hint(const Command& command, const std::string& word) {
   return takes_space && is_space ? fmt::format("; did you mean --space {}?", printable(word)) : "";
 }
 
+// Returns them in the order of `detol --help`.
+std::vector<Command> all_commands() {
+  std::vector<Command> all;
+  for (const auto& some : std::vector<std::vector<Command>>{
+           {search_command(), tune_command()},
+           ask_commands(),
+           {explore_command(), resume_command(), simulate_command(), worker_command(),
+            slurm_command(), new_command(), validate_command(), schema_command()},
+           status_commands(),
+           study_commands(),
+           {trials_command(), trial_command(), best_command(), pareto_command(),
+            importance_command(), compare_command(), similar_command(), report_command(),
+            dashboard_command(), plot_command(), query_command(), test_command(), retrain_command(),
+            prune_command(), quantize_command(), landscape_command(), ensemble_command(),
+            export_command(), predict_command()},
+           db_commands(),
+           db_exchange_commands(),
+           data_commands(),
+           {doctor_command(), bench_command(), completion_command(), man_command()}})
+    all.insert(all.end(), some.begin(), some.end());
+  return all;
+}
+
 Result<void> apply_globals(Arguments& arguments) {
   Globals& globals = arguments.globals;
   const char* storage = std::getenv("DETOL_STORAGE");  // NOLINT(concurrency-mt-unsafe)
   globals.storage = arguments.text("storage", storage != nullptr ? storage : "detol.db");
-  if (globals.storage.empty()) return fail(ErrorCode::kUsage, "--storage is empty");
+  if (globals.storage.empty()) return usage_error("--storage is empty");
   std::error_code ignored;
   if (!std::filesystem::exists(globals.storage, ignored))
     globals.storage = at_home(globals.storage).string();
@@ -79,21 +99,7 @@ Result<void> apply_globals(Arguments& arguments) {
 }  // namespace
 
 const CommandTable& command_table() {
-  static const std::vector<Command> kCommands = {
-      search_command(),       tune_command(),       ask_command(),          tell_command(),
-      explore_command(),      resume_command(),     simulate_command(),     worker_command(),
-      slurm_command(),        new_command(),        validate_command(),     schema_command(),
-      status_command(),       studies_command(),    study_rename_command(), study_copy_command(),
-      study_delete_command(), study_stop_command(), study_budget_command(), study_tag_command(),
-      study_note_command(),   trials_command(),     trial_command(),        best_command(),
-      pareto_command(),       importance_command(), compare_command(),      similar_command(),
-      report_command(),       dashboard_command(),  plot_command(),         query_command(),
-      test_command(),         retrain_command(),    prune_command(),        quantize_command(),
-      landscape_command(),    ensemble_command(),   export_command(),       predict_command(),
-      db_check_command(),     db_backup_command(),  db_restore_command(),   db_recover_command(),
-      db_vacuum_command(),    db_import_command(),  db_export_command(),    db_merge_command(),
-      data_pack_command(),    data_info_command(),  data_inspect_command(), doctor_command(),
-      bench_command(),        completion_command(), man_command()};
+  static const std::vector<Command> kCommands = all_commands();
   static const CommandTable kTable{kCommands, kGroups, kGlobals};
   return kTable;
 }
@@ -102,6 +108,16 @@ Result<Call> parse(const std::vector<std::string>& words) {
   DETOL_ASSIGN(Call call, parse(command_table(), words, space_hint));
   if (call.command != nullptr) DETOL_TRY(apply_globals(call.arguments));
   return call;
+}
+
+Result<int> run_call(const Call& call) {
+  return call.command->run(call.arguments).map_error([&](Error error) {
+    return as_written(std::move(error), call.arguments);
+  });
+}
+
+Result<OpenStudy> open_study_of(const Arguments& arguments) {
+  return open_study(arguments.globals.storage, arguments.text("STUDY"));
 }
 
 Result<int> show(const Rows& rows, const Globals& globals) {

@@ -6,15 +6,22 @@
 #include "command_line/command.h"
 #include "command_line/parse.h"
 #include "printing/output.h"
+#include "studies/open_study.h"
 
 namespace detol::inline cli {
 
 // Returns all of them, and the options that every command accepts.
 const CommandTable& command_table();
 
+// Runs the command of a call. Its mistakes are told in the words of the command line (settings.h).
+Result<int> run_call(const Call& call);
+
 // Parses `words`, argv without the program's name. Applies DETOL_STORAGE and sets up the log.
 // Errors (kUsage): one line, with a did-you-mean.
 Result<Call> parse(const std::vector<std::string>& words);
+
+// Opens the study that the argument STUDY names, or else the newest. Errors: as open_study.
+Result<OpenStudy> open_study_of(const Arguments& arguments);
 
 // Print rows, one row or a text, and return 0. Errors: the given one; as print_rows.
 Result<int> show(const Rows& rows, const Globals& globals);
@@ -25,11 +32,10 @@ Result<int> show(const std::string& text);
 // Returns the script that completes detol's words in a shell. REQUIRES: bash, zsh or fish.
 std::string completion_script(std::string_view shell);
 
-// The commands; each cmd_*.cpp defines at least one.
+// The commands of each cmd_*.cpp.
 Command search_command();
 Command tune_command();
-Command ask_command();
-Command tell_command();
+std::vector<Command> ask_commands();
 Command explore_command();
 Command resume_command();
 Command simulate_command();
@@ -38,15 +44,8 @@ Command slurm_command();
 Command new_command();
 Command validate_command();
 Command schema_command();
-Command status_command();
-Command studies_command();
-Command study_rename_command();
-Command study_copy_command();
-Command study_delete_command();
-Command study_stop_command();
-Command study_budget_command();
-Command study_tag_command();
-Command study_note_command();
+std::vector<Command> status_commands();
+std::vector<Command> study_commands();
 Command trials_command();
 Command trial_command();
 Command best_command();
@@ -66,17 +65,9 @@ Command landscape_command();
 Command ensemble_command();
 Command export_command();
 Command predict_command();
-Command db_check_command();
-Command db_backup_command();
-Command db_restore_command();
-Command db_recover_command();
-Command db_vacuum_command();
-Command db_import_command();
-Command db_export_command();
-Command db_merge_command();
-Command data_pack_command();
-Command data_info_command();
-Command data_inspect_command();
+std::vector<Command> db_commands();
+std::vector<Command> db_exchange_commands();
+std::vector<Command> data_commands();
 Command doctor_command();
 Command bench_command();
 Command completion_command();

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <csignal>
-#include <cstdio>
 #include <exception>
 #include <new>
 #include <string>
@@ -27,8 +26,7 @@ int run_program(const std::vector<std::string>& words) {
     fmt::print("{}", call->text);
     return kExitDone;
   }
-  const Result<int> done =
-      call ? call->command->run(call->arguments) : Result<int>(tl::unexpected<Error>(call.error()));
+  const Result<int> done = call ? run_call(*call) : tl::unexpected(call.error());
   return done ? *done : print_error(done.error());
 }
 

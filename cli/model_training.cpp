@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "cli/model_options.h"
 #include "cli/run_options.h"
 #include "core/exit_code.h"
 #include "core/log.h"
@@ -13,7 +12,6 @@
 #include "printing/output.h"
 #include "scheduler/run/devices.h"
 #include "studies/best_trial.h"
-#include "trainer/trainer.h"
 
 namespace detol::inline cli {
 namespace {
@@ -61,39 +59,34 @@ void say_spread(const OpenStudy& study, const std::vector<event::Model>& models)
            text);
 }
 
-// Returns an error unless the model is one network whose weights may change.
-Result<void> check_has_floats(const event::Model& model) {
-  if (model.kind == ModelKind::kEnsembled)
-    return fail(ErrorCode::kUsage,
-                fmt::format("model {} is an ensemble; take one of its trials", model.model));
-  if (model.kind == ModelKind::kQuantized)
-    return fail(ErrorCode::kUsage,
-                fmt::format("model {} is in eight bits; take what it was made of", model.model));
-  return {};
+}  // namespace
+
+Result<void> check_one_is_chosen(const Arguments& arguments) {
+  if (!arguments.has("trial") || !arguments.has("model")) return {};
+  return usage_error("--trial and --model exclude each other; give one of them");
 }
 
-}  // namespace
+Option threshold_option() {
+  return {"--threshold", "P|METRIC",
+          "choose the second of two classes, or a label, above this probability; or above that "
+          "with the best accuracy, f1, balanced_accuracy or mcc in validation; default: 0.5"};
+}
+
+Result<std::optional<ThresholdRequest>> threshold_from(const Arguments& arguments) {
+  if (!arguments.has("threshold")) return std::nullopt;
+  DETOL_ASSIGN(ThresholdRequest request, models::threshold_from(arguments.text("threshold")));
+  return request;
+}
 
 Result<int> number_at_most(const Arguments& arguments, std::string_view key, int otherwise,
                            int most) {
   DETOL_ASSIGN(const auto number, arguments.number(key, 1));
   if (number.value_or(otherwise) <= most) return static_cast<int>(number.value_or(otherwise));
-  return fail(ErrorCode::kUsage,
-              fmt::format("{} is {}; it must be at most {}", key, *number, most));
+  return usage_error("{} is {}; it must be at most {}", key, *number, most);
 }
 
 Result<int> epochs_from(const Arguments& arguments, const StudyConfig& config) {
   return number_at_most(arguments, "epochs", config.max_epochs, kMostEpochs);
-}
-
-Result<void> set_network(const TrialSummary& trial, Retraining& work) {
-  const StudyConfig& config = work.shared.config;
-  DETOL_ASSIGN(const Genome genome, genome_of(config, trial));
-  auto candidate = config.candidate(genome, work.shared.preprocessing.task);
-  if (!candidate) return fail(ErrorCode::kEmpty, candidate.error().reason);
-  work.candidate = *std::move(candidate);
-  DETOL_ASSIGN(work.micro_batches, micro_batches_of(work.study, work.trial));
-  return {};
 }
 
 Option workers_option() {
@@ -102,11 +95,8 @@ Option workers_option() {
 }
 
 Option device_option() {
-  return {"--device",
-          "DEVICE",
-          "what trains; auto: what trained the study; default: auto",
-          Option::kOptional,
-          {"auto", "cpu", "cuda"}};
+  return one_of("--device", "DEVICE", "what trains; auto: what trained the study; default: auto",
+                {"auto", "cpu", "cuda"});
 }
 
 Result<RunOptions> training_options_of(const Arguments& arguments, const OpenStudy& study,
@@ -115,8 +105,7 @@ Result<RunOptions> training_options_of(const Arguments& arguments, const OpenStu
   options.config = shared.config;
   options.storage = arguments.globals.storage;
   DETOL_ASSIGN(options.workers, workers_from(arguments));
-  if (options.workers == kNoWorkers)
-    return fail(ErrorCode::kUsage, "workers is 0; it must be at least 1");
+  if (options.workers == kNoWorkers) return usage_error("workers is 0; it must be at least 1");
   DETOL_ASSIGN(const std::string before, last_backend(options.storage, study.record.name));
   DETOL_TRY(choose_device({.device = arguments.text("device", "auto"),
                            .budget = {},
@@ -129,21 +118,8 @@ Result<RunOptions> training_options_of(const Arguments& arguments, const OpenStu
 Result<ParentModel> parent_from(const Arguments& arguments, const OpenStudy& study,
                                 StudyData& shared) {
   DETOL_TRY(check_one_is_chosen(arguments));
-  const std::string& storage = arguments.globals.storage;
-  if (arguments.has("model")) {
-    DETOL_ASSIGN(const event::Model model, model_called(study, arguments.text("model")));
-    DETOL_TRY(check_has_floats(model));
-    DETOL_ASSIGN(TrainedNetwork network, network_of(study, shared, storage, model));
-    if (model.trained_on == kOnValidationToo) train_on_validation(shared.data->info);
-    return ParentModel{std::move(network), model.kind == ModelKind::kTestedTrial ? 0 : model.model,
-                       model, model.trained_on};
-  }
-  DETOL_ASSIGN(const TrialSummary trial, trial_called(study, arguments.text("trial", "best")));
-  DETOL_ASSIGN(TrainedNetwork network, trained_network(study, shared, storage, trial));
-  DETOL_ASSIGN(const auto models, models_of(study));
-  const event::Model* known = tested(models, trial.id, trial.best_epoch);
-  return ParentModel{std::move(network), 0, known != nullptr ? *known : event::Model{},
-                     kOnTraining};
+  return parent_of(study, arguments.globals.storage,
+                   {arguments.text("trial", "best"), arguments.maybe("model")}, shared);
 }
 
 void say_parent(const OpenStudy& study, const ParentModel& parent) {
@@ -169,8 +145,7 @@ Result<int> train_and_show(const Retraining& work, ModelRecord& record,
   const auto failed = std::ranges::count(models, ModelState::kFailed, &event::Model::state);
   if (std::cmp_less(failed, models.size())) return kExitDone;
   return fail(ErrorCode::kFailures,
-              fmt::format("no model of trial {} could be trained (see above); "
-                          "take another trial",
+              fmt::format("no model of trial {} could be trained (see above); take another trial",
                           work.trial));
 }
 

@@ -1,27 +1,33 @@
 #pragma once
 
-// What the commands that train models share: their options, and what they say of the models.
+// What commands that choose, train or use models share: their options, and what they say of models.
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "command_line/command.h"
-#include "models/model_network.h"
+#include "models/parent_model.h"
 #include "models/retraining.h"
+#include "models/thresholds.h"
 #include "studies/model_rows.h"
 #include "studies/trial_summary.h"
 
 namespace detol::inline cli {
+
+// Errors (kUsage): both --trial and --model were given.
+Result<void> check_one_is_chosen(const Arguments& arguments);
+
+Option threshold_option();
+
+// Returns nullopt if none is given. Errors (kUsage): as threshold_from(text).
+Result<std::optional<ThresholdRequest>> threshold_from(const Arguments& arguments);
 
 inline constexpr int kMostSeeds = 1000;
 
 // Returns a whole number from 1 to `most`, or `otherwise` if it was not given. Errors (kUsage).
 Result<int> number_at_most(const Arguments& arguments, std::string_view key, int otherwise,
                            int most);
-
-// Sets the network and recipe of the trial in `trials.rows[0]`, and the micro-batches it was
-// trained in. Errors: kStorage, kEmpty.
-Result<void> set_network(const TrialSummary& trial, Retraining& work);
 
 // Returns --epochs, or else the most of the study. Errors (kUsage).
 Result<int> epochs_from(const Arguments& arguments, const StudyConfig& config);
@@ -34,16 +40,7 @@ Option device_option();
 Result<RunOptions> training_options_of(const Arguments& arguments, const OpenStudy& study,
                                        const StudyData& shared);
 
-// ParentModel: what a model is derived from, by --trial or --model.
-struct ParentModel {
-  TrainedNetwork network;
-  std::int64_t model = 0;  // 0: the trial's own weights
-  event::Model tested;     // its row; empty if its test metrics are not known
-  std::string trained_on;  // event::Model::trained_on
-};
-
-// Where the parent was trained on the validation data, too, they are data to train on from then on.
-// Errors: as trained_network and network_of; kUsage: it is an ensemble, or in eight bits.
+// Returns what --trial or --model names. Errors: as parent_of; kUsage: both were given.
 Result<ParentModel> parent_from(const Arguments& arguments, const OpenStudy& study,
                                 StudyData& shared);
 

@@ -1,6 +1,5 @@
 #include "cli/run_options.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,8 +20,7 @@ constexpr int kMost = 4096;  // processes of one machine
 
 Result<void> at_most_processes(std::string_view option, std::int64_t count) {
   if (count <= kMost) return {};
-  return fail(ErrorCode::kUsage,
-              fmt::format("{} is {}; it must be at most {}", option, count, kMost));
+  return usage_error("{} is {}; it must be at most {}", option, count, kMost);
 }
 
 Launcher launcher_from(const Arguments& arguments) {
@@ -67,41 +65,31 @@ std::vector<Option> with_run_options(std::vector<Option> own) {
   const std::vector<Option> shared = {
       {"-j,--workers", "N|auto",
        "workers, each a group of processes; auto: as many as the cores have room for; 0: only "
-       "those "
-       "that join (detol worker) train; default: that of the space file, else auto"},
+       "those that join (detol worker) train; default: that of the space file, else auto"},
       {"--group-size", "G|auto",
        "processes that train one trial together; auto: 1, or what measured times advise where "
        "training.deterministic is false; default: that of the space file, else auto"},
-      {"--device",
-       "DEVICE",
-       "what trains; auto: what a resumed study began with, else GPUs if there are any; default: "
-       "auto",
-       Option::kOptional,
-       {"auto", "cpu", "cuda"}},
-      {"--launcher",
-       "NAME",
-       "what starts the workers: this program, the mpirun that started it, srun in a Slurm job, or "
-       "ssh; default: mpirun if there is one, else this program",
-       Option::kOptional,
-       {"local", "mpi", "slurm", "ssh"}},
+      one_of("--device", "DEVICE",
+             "what trains; auto: what a resumed study began with, else GPUs if there are any; "
+             "default: auto",
+             {"auto", "cpu", "cuda"}),
+      one_of("--launcher", "NAME",
+             "what starts the workers: this program, the mpirun that started it, srun in a Slurm "
+             "job, or ssh; default: mpirun if there is one, else this program",
+             {"local", "mpi", "slurm", "ssh"}),
       {"--hosts", "A,B:N",
        "for --launcher ssh: where workers are started, N of them on one host; default: none; N: 1"},
       {"--ssh", "PROGRAM", "for --launcher ssh: started as PROGRAM HOST WORD...; default: ssh"},
-      {"--listen",
-       "WHERE",
-       "from where workers may join: from this machine, or from every one that sees the storage; "
-       "default: loopback",
-       Option::kOptional,
-       {"loopback", "network"}},
+      one_of("--listen", "WHERE",
+             "from where workers may join: from this machine, or from every one that sees the "
+             "storage; default: loopback",
+             {"loopback", "network"}),
       {"--target", "METRIC>=V",
        "end the study when a trial gets there (or METRIC<=V); default: none"},
-      {"--progress",
-       "MODE",
-       "on stderr; auto: a live view on a terminal, else plain: a line every ten seconds; events: "
-       "one "
-       "for each; default: $DETOL_PROGRESS, else auto",
-       Option::kOptional,
-       {"auto", "live", "plain", "events", "none"}},
+      one_of("--progress", "MODE",
+             "on stderr; auto: a live view on a terminal, else plain: a line every ten seconds; "
+             "events: one for each; default: $DETOL_PROGRESS, else auto",
+             {"auto", "live", "plain", "events", "none"}),
   };
   own.insert(own.end(), shared.begin(), shared.end());
   return own;
@@ -118,7 +106,7 @@ Result<RunOptions> run_options_from(const Arguments& arguments) {
   }
   options.launcher = launcher_from(arguments);
   if (arguments.has("hosts") && options.launcher != Launcher::kSsh)
-    return fail(ErrorCode::kUsage, "hosts is for --launcher ssh; add that");
+    return usage_error("hosts is for --launcher ssh; add that");
   std::istringstream hosts(arguments.text("hosts"));
   for (std::string host; std::getline(hosts, host, ',');) options.hosts.push_back(host);
   options.ssh = arguments.text("ssh");

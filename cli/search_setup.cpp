@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "cli/commands.h"
 #include "cli/run_options.h"
 #include "cli/settings.h"
 #include "knowledge/query.h"
 #include "knowledge/studies.h"
 #include "models/choose_finally.h"
 #include "models/network_files.h"
-#include "printing/output.h"
 #include "scheduler/pruners/pruner.h"
 #include "scheduler/run/candidate_sample.h"
 #include "scheduler/run/devices.h"
@@ -40,10 +40,10 @@ Result<void> take_budget(const Arguments& arguments, RunOptions& options) {
   const std::string asked = arguments.text("budget");
   const bool resumes = options.if_exists == IfExists::kResume;
   if (adds_to_budget(asked) && !resumes)
-    return fail(ErrorCode::kUsage,
-                fmt::format("--budget {} adds to that of a study that is there; write --budget {} "
-                            "--if-exists resume, or leave out the +",
-                            asked, asked));
+    return usage_error(
+        "--budget {} adds to that of a study that is there; write --budget {} --if-exists resume, "
+        "or leave out the +",
+        asked, asked);
   std::error_code ignored;
   if (asked.empty() || !resumes || !std::filesystem::exists(options.storage, ignored)) return {};
   DETOL_ASSIGN(const auto reader, Reader::open(options.storage));
@@ -61,11 +61,11 @@ Result<void> check_total(Reader& reader, const StudyRecord& record, std::string_
   DETOL_ASSIGN(const Budget total, parse_budget(change));
   const auto in_force = parse_budget(record.budget);
   if (in_force && to_text(*in_force) == to_text(total)) return {};
-  DETOL_ASSIGN(const Rows used,  // total() is always a real number
-               reader.select("SELECT total(wall_seconds), total(device_seconds), (SELECT "
-                             "total(epochs > 0) FROM v_trials WHERE study = ?1) "
-                             "FROM v_studies WHERE study = ?1",
-                             {record.name}));
+  DETOL_ASSIGN(
+      const Rows used,  // total() is always a real number
+      reader.select("SELECT total(wall_seconds), total(device_seconds), (SELECT total(epochs > 0) "
+                    "FROM v_trials WHERE study = ?1) FROM v_studies WHERE study = ?1",
+                    {record.name}));
   const auto& row = used.rows.front();
   const Spent spent{.wall_s = std::get<double>(row[0]),
                     .device_s = std::get<double>(row[1]),
@@ -74,11 +74,9 @@ Result<void> check_total(Reader& reader, const StudyRecord& record, std::string_
   const auto full =
       std::ranges::find_if(all, [](const Meter& meter) { return meter.used > meter.limit; });
   if (full == all.end()) return {};
-  return fail(
-      ErrorCode::kUsage,
-      fmt::format("--budget {} is the total, of which {:.3g} {} are used; to add to it write "
-                  "--budget +{}",
-                  change, full->used, full->unit, change));
+  return usage_error(
+      "--budget {} is the total, of which {:.3g} {} are used; to add to it write --budget +{}",
+      change, full->used, full->unit, change);
 }
 
 Result<void> is_run_by_detol(const StudyConfig& config) {
@@ -87,26 +85,6 @@ Result<void> is_run_by_detol(const StudyConfig& config) {
 }
 
 namespace {
-
-Result<SearchSetup> set_up(const Arguments& arguments,
-                           const std::function<Result<StudyConfig>()>& read) {
-  SearchSetup setup;
-  RunOptions& options = setup.options;
-  DETOL_ASSIGN(options, run_options_from(arguments));
-  DETOL_ASSIGN(options.config, read());
-  options.if_exists = if_exists_from(arguments, "fail");
-  DETOL_TRY(take_budget(arguments, options));
-  if (options.if_exists != IfExists::kResume) DETOL_TRY(check_new_name(options.config.study));
-  DETOL_TRY(check_target(options));
-  DETOL_TRY(is_run_by_detol(options.config));
-  DETOL_ASSIGN(setup.preflight, check_study(options.config));
-  DETOL_TRY(choose_device({.device = arguments.text("device", "auto"),
-                           .budget = setup.preflight.budget,
-                           .previous_backend = previous_backend(options),
-                           .data = setup.preflight.data},
-                          options));
-  return setup;
-}
 
 template <typename Row>
 std::string table_of(std::string_view title, std::span<const Row> rows) {
@@ -175,11 +153,8 @@ std::vector<Option> with_study_options(std::vector<Option> own) {
        "early stopping of weak trials; default: that of the space file, else none"},
       {"--seed", "S", "the seed of every random choice; default: that of the space file, else 0"},
       {"--set", "KEY=VALUE", "change a key of the space file", Option::kRepeated},
-      {"--if-exists",
-       "WHAT",
-       "what to do when that study exists; default: fail",
-       Option::kOptional,
-       {"fail", "resume", "new"}},
+      one_of("--if-exists", "WHAT", "what to do when that study exists; default: fail",
+             {"fail", "resume", "new"}),
       {"--dry-run", "", "check everything, say what would run, create nothing"},
   };
   own.insert(own.end(), shared.begin(), shared.end());
@@ -192,9 +167,22 @@ Result<SearchSetup> set_up_search(const Arguments& arguments) {
 
 Result<SearchSetup> set_up_search(const Arguments& arguments,
                                   const std::function<Result<StudyConfig>()>& read) {
-  return set_up(arguments, read).map_error([&](Error error) {
-    return as_written(std::move(error), arguments);
-  });
+  SearchSetup setup;
+  RunOptions& options = setup.options;
+  DETOL_ASSIGN(options, run_options_from(arguments));
+  DETOL_ASSIGN(options.config, read());
+  options.if_exists = if_exists_from(arguments, "fail");
+  DETOL_TRY(take_budget(arguments, options));
+  if (options.if_exists != IfExists::kResume) DETOL_TRY(check_new_name(options.config.study));
+  DETOL_TRY(check_target(options));
+  DETOL_TRY(is_run_by_detol(options.config));
+  DETOL_ASSIGN(setup.preflight, check_study(options.config));
+  DETOL_TRY(choose_device({.device = arguments.text("device", "auto"),
+                           .budget = setup.preflight.budget,
+                           .previous_backend = previous_backend(options),
+                           .data = setup.preflight.data},
+                          options));
+  return setup;
 }
 
 Result<int> run_set_up(const SearchSetup& setup, const Arguments& arguments) {

@@ -9,6 +9,7 @@
 
 #include "core/table.h"
 #include "core/utf8.h"
+#include "encodings/foreign/tuned_space.h"
 #include "scheduler/budget.h"
 #include "scheduler/run/preflight.h"
 
@@ -16,6 +17,13 @@ namespace detol::inline cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+struct Setting {
+  std::string_view flag;      // key of the command's option: "algorithm"
+  std::string_view variable;  // DETOL_ALGORITHM
+  std::string_view path;      // search.algorithm
+  bool is_text = false;       // never parsed as YAML: a folder called `a: b`, a study called 7
+};
 
 constexpr std::array<Setting, 8> kSettings = {{
     {"study", "DETOL_STUDY", "study", true},
@@ -53,20 +61,32 @@ void insert(std::vector<Override>& overrides, Override by_flag, std::size_t firs
   overrides.insert(overrides.begin() + static_cast<std::ptrdiff_t>(at), std::move(by_flag));
 }
 
-}  // namespace
+constexpr std::string_view kFlags = "the command line";  // the source of the space
 
-std::span<const Setting> settings() {
-  return kSettings;
+// Leaves out the place in the text that was made of the flags.
+Error of_flags(Error error) {
+  const std::size_t end = error.message.find(": ");
+  if (!error.message.starts_with(kFlags) || end == std::string::npos) return error;
+  return {ErrorCode::kUsage, error.message.substr(end + 2)};
 }
+
+// Checks words of the command line, before they are taken for the text of a file.
+Result<void> check_utf8(std::string_view what, const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (!is_utf8(word))
+      return usage_error("{}: {} is not UTF-8; choose another", what, in_quotes(word));
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<std::vector<Override>> set_overrides(const Arguments& arguments) {
   std::vector<Override> overrides;
   for (const std::string& word : arguments.all("set")) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos || equals == 0) {
-      return fail(
-          ErrorCode::kUsage,
-          fmt::format("--set is '{}'; it must be key=value, as in training.epochs=3", word));
+      return usage_error("--set is '{}'; it must be key=value, as in training.epochs=3", word);
     }
     overrides.push_back({word.substr(0, equals), word.substr(equals + 1)});
   }
@@ -75,13 +95,13 @@ Result<std::vector<Override>> set_overrides(const Arguments& arguments) {
 
 Result<std::vector<Override>> overrides_from(const Arguments& arguments) {
   std::vector<Override> overrides;
-  for (const Setting& setting : settings()) {
+  for (const Setting& setting : kSettings) {
     if (const char* value = variable(setting)) overrides.push_back(override_of(setting, value));
   }
   const std::size_t first_set = overrides.size();
   DETOL_ASSIGN(const auto set, set_overrides(arguments));
   overrides.insert(overrides.end(), set.begin(), set.end());
-  for (const Setting& setting : settings()) {
+  for (const Setting& setting : kSettings) {
     const bool is_of_this_run = setting.flag == "workers" && arguments.text("workers") == "0";
     std::string text = arguments.text(setting.flag);
     // More for a study that is there (search_setup.cpp); for one that is not, its total.
@@ -110,8 +130,8 @@ Error as_written(Error error, const Arguments& arguments) {
   const std::string_view written = error.message;
   const std::string set = fmt::format("--set {}: ", error.subject);
   if (error.subject.empty() || !written.starts_with(set)) return error;
-  const auto setting = std::ranges::find(settings(), error.subject, &Setting::path);
-  if (setting == settings().end()) return error;
+  const auto setting = std::ranges::find(kSettings, error.subject, &Setting::path);
+  if (setting == std::end(kSettings)) return error;
   const std::string_view what = written.substr(set.size());
   if (arguments.has(setting->flag)) {
     error.message = fmt::format("--{}: {}", setting->flag, what);
@@ -123,8 +143,50 @@ Error as_written(Error error, const Arguments& arguments) {
 
 Result<void> check_path(std::string_view option, const std::string& path) {
   if (is_utf8(path)) return {};
-  return fail(ErrorCode::kUsage,
-              fmt::format("{}: {} is not UTF-8; choose another path", option, in_quotes(path)));
+  return usage_error("{}: {} is not UTF-8; choose another path", option, in_quotes(path));
+}
+
+std::vector<Option> with_space_options(std::vector<Option> own) {
+  const std::vector<Option> shared = {
+      {"--space", "FILE", "a space file instead of the next three; default: a space of those"},
+      {"--param", "NAME=RANGE", "such as lr=log(1e-5,1e-1), n=int(1,8), opt=choice(sgd,adam)",
+       Option::kRepeated},
+      {"--metric", "NAME:minimize", "what is reported; or NAME:maximize", Option::kRepeated},
+      {"--steps", "N", "the steps of a whole trial, as they are reported; default: to its end"},
+  };
+  own.insert(own.end(), shared.begin(), shared.end());
+  return own;
+}
+
+bool has_space(const Arguments& arguments) {
+  return arguments.has("space") || arguments.has("param") || arguments.has("metric");
+}
+
+Result<StudyConfig> config_from_flags(const Arguments& arguments,
+                                      const std::vector<std::string>& command,
+                                      const std::string& name) {
+  if (arguments.has("space")) {
+    if (!command.empty() || arguments.has("param") || arguments.has("metric"))
+      return usage_error(
+          "--space has the command, its parameters and its metrics; leave out what is said twice, "
+          "or --space");
+    return read_space(arguments);
+  }
+  for (const char* needed : {"param", "metric"}) {
+    if (!arguments.has(needed))
+      return usage_error("--{} is missing; or name a space file with --space", needed);
+  }
+  DETOL_TRY(check_utf8("--param", arguments.all("param")));
+  DETOL_TRY(check_utf8("--metric", arguments.all("metric")));
+  DETOL_TRY(check_utf8("the command", command));
+  DETOL_TRY(check_utf8("the study", {name}));
+  DETOL_ASSIGN(const std::string space, space_of({.study = name,
+                                                  .command = command,
+                                                  .parameters = arguments.all("param"),
+                                                  .metrics = arguments.all("metric"),
+                                                  .steps = arguments.text("steps")}));
+  DETOL_ASSIGN(const auto overrides, overrides_from(arguments));
+  return read_study_text(space, kFlags, overrides).map_error(of_flags);
 }
 
 }  // namespace detol::inline cli

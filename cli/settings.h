@@ -1,9 +1,8 @@
 #pragma once
 
 // Settings: the flags and DETOL_* variables that set a key of the space file. The first that is
-// given of flag, --set, variable and file applies.
+// given of flag, --set, variable and file applies. `tune` and `ask` take a space of flags, too.
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,15 +11,6 @@
 #include "encodings/study/study_config.h"
 
 namespace detol::inline cli {
-
-struct Setting {
-  std::string_view flag;      // key of the command's option: "algorithm"
-  std::string_view variable;  // DETOL_ALGORITHM
-  std::string_view path;      // search.algorithm
-  bool is_text = false;       // never parsed as YAML: a folder called `a: b`, a study called 7
-};
-
-std::span<const Setting> settings();
 
 // Returns the words of --set. Errors (kUsage): one without '='.
 Result<std::vector<Override>> set_overrides(const Arguments& arguments);
@@ -40,5 +30,17 @@ Error as_written(Error error, const Arguments& arguments);
 // Checks a path that goes into a file of JSON or YAML, of which it is a text. Errors (kUsage): it
 // is not UTF-8.
 Result<void> check_path(std::string_view option, const std::string& path);
+
+// Returns `own` followed by the options that config_from_flags() reads, but for the command.
+std::vector<Option> with_space_options(std::vector<Option> own);
+
+// Returns whether the arguments describe a space.
+bool has_space(const Arguments& arguments);
+
+// Reads --space, or makes a space of --param, --metric and --steps for this command; an empty one:
+// callers evaluate the candidates. The study is called --study, or `name`. Errors: kUsage, kInput.
+Result<StudyConfig> config_from_flags(const Arguments& arguments,
+                                      const std::vector<std::string>& command,
+                                      const std::string& name);
 
 }  // namespace detol::inline cli

@@ -87,18 +87,18 @@ room(report                      core encodings/space encodings/network encoding
 room(web                         core)
 room(printing                    core knowledge)
 room(command_line                core printing)
-room(dashboard                   core report web)
 
 room(studies                     core encodings/space encodings/common encodings/network
                                  encodings/study surrogate knowledge/storage knowledge
                                  knowledge/exchange search trainer/data trainer/data/formats
-                                 trainer/inheritance scheduler scheduler/run)
+                                 trainer/inheritance scheduler scheduler/run printing)
 room(models                      core encodings/network encodings/study knowledge trainer/data
                                  trainer/data/formats trainer trainer/pruning trainer/quantization
                                  trainer/landscape export scheduler scheduler/launchers
                                  scheduler/run web printing studies)
 room(report/gathering            core encodings/network encodings/study knowledge trainer/data export
                                  report studies models)
+room(dashboard                   core knowledge report web studies report/gathering)
 room(cli                         core encodings/schema encodings/common encodings/network encodings/study
                                  encodings/foreign surrogate knowledge/storage
                                  knowledge knowledge/exchange search
@@ -107,4 +107,4 @@ room(cli                         core encodings/schema encodings/common encoding
                                  trainer/pruning trainer/quantization trainer/landscape export
                                  scheduler/pruners scheduler scheduler/monitor scheduler/launchers
                                  scheduler/run scheduler/simulation report web printing command_line
-                                 dashboard studies models report/gathering)
+                                 studies models report/gathering dashboard)

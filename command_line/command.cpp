@@ -11,9 +11,18 @@ std::string_view Option::key() const {
   return name.substr(name.find("--") + 2);
 }
 
+Option one_of(std::string_view name, std::string_view value, std::string_view help,
+              std::vector<std::string_view> words) {
+  return {name, value, help, Option::kOptional, std::move(words)};
+}
+
 std::string Arguments::text(std::string_view key, std::string_view otherwise) const {
   const auto found = given.find(key);
   return std::string(found == given.end() ? otherwise : found->second.back());
+}
+
+std::optional<std::string> Arguments::maybe(std::string_view key) const {
+  return has(key) ? std::optional(text(key)) : std::nullopt;
 }
 
 std::vector<std::string> Arguments::all(std::string_view key) const {

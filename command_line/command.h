@@ -39,6 +39,16 @@ struct Option {
   bool is_switch() const { return value.empty() && !is_positional(); }
 };
 
+// Returns the error of wrong words on the command line.
+template <typename... Args>
+tl::unexpected<Error> usage_error(fmt::format_string<Args...> text, Args&&... args) {
+  return fail(ErrorCode::kUsage, fmt::format(text, std::forward<Args>(args)...));
+}
+
+// Returns an option whose value is one of these words.
+Option one_of(std::string_view name, std::string_view value, std::string_view help,
+              std::vector<std::string_view> words);
+
 // Arguments: the words of one call, by the keys of the command's options.
 struct Arguments {
   Globals globals;
@@ -46,6 +56,7 @@ struct Arguments {
 
   bool has(std::string_view key) const { return given.contains(key); }
   std::string text(std::string_view key, std::string_view otherwise = {}) const;
+  std::optional<std::string> maybe(std::string_view key) const;
   std::vector<std::string> all(std::string_view key) const;
 
   // Returns a whole number of at least `low`; nullopt if it was not given. Errors (kUsage).

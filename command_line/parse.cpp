@@ -10,7 +10,6 @@
 #include <sstream>
 
 #include "core/table.h"
-#include "core/utf8.h"
 
 namespace detol::inline command_line {
 namespace {
@@ -89,7 +88,7 @@ tl::unexpected<Error> unexpected_word(const Command& command, const std::string&
   } else {
     message = fmt::format("unexpected argument {}{}", in_quotes(word), hint(command, word));
   }
-  return fail(ErrorCode::kUsage, fmt::format("{} (detol {} --help)", message, command.name));
+  return usage_error("{} (detol {} --help)", message, command.name);
 }
 
 // Returns "--top needs a value: the best N, as a list" for an option at the end of the words.
@@ -98,12 +97,12 @@ tl::unexpected<Error> without_value(const CommandTable& table, std::string_view 
     for (const auto& options : {std::span<const Option>(command.options), table.globals}) {
       for (const Option& option : options) {
         if (option.is_positional() || !option.name.ends_with(name)) continue;
-        return fail(ErrorCode::kUsage, fmt::format("{} needs a value, {}: {} (detol --help)", name,
-                                                   option.value, option.help));
+        return usage_error("{} needs a value, {}: {} (detol --help)", name, option.value,
+                           option.help);
       }
     }
   }
-  return fail(ErrorCode::kUsage, fmt::format("{} needs a value (detol --help)", name));
+  return usage_error("{} needs a value (detol --help)", name);
 }
 
 // Adds the given words to `arguments`, after checking them against those that an option accepts.
@@ -112,9 +111,8 @@ Result<void> collect(const std::list<Slot>& slots, Arguments& arguments) {
     const Option& option = *slot.option;
     if (slot.parsed->count() == 0) {
       if (option.arity != Option::kRequired) continue;
-      return fail(ErrorCode::kUsage, fmt::format("the {} {} is missing: {}",
-                                                 option.is_positional() ? "argument" : "option",
-                                                 option.name, option.help));
+      return usage_error("the {} {} is missing: {}", option.is_positional() ? "argument" : "option",
+                         option.name, option.help);
     }
     std::vector<std::string> words = slot.words;
     for (std::string& word : words) {
@@ -123,9 +121,8 @@ Result<void> collect(const std::list<Slot>& slots, Arguments& arguments) {
       const auto same = std::ranges::find_if(
           known, [&](std::string_view one) { return same_but_for_case(one, word); });
       if (same == known.end())
-        return fail(ErrorCode::kUsage,
-                    fmt::format("{}: {}", option.name.substr(option.name.find(',') + 1),
-                                unknown_name("value", word, known)));
+        return usage_error("{}: {}", option.name.substr(option.name.find(',') + 1),
+                           unknown_name("value", word, known));
       word = *same;
     }
     arguments.given.emplace(option.key(), std::move(words));
@@ -157,7 +154,7 @@ class Parser {
       const std::string_view text = error.what();
       return without_value(table_, text.substr(0, text.find(':')));
     } catch (const CLI::ParseError& error) {
-      return fail(ErrorCode::kUsage, fmt::format("{} (detol --help)", error.what()));
+      return usage_error("{} (detol --help)", error.what());
     }
     const CLI::App* const chosen = chosen_app();
     if (chosen == &app_) return without_command();
@@ -233,8 +230,7 @@ class Parser {
     const std::vector<std::string> extras = app_.remaining();
     if (extras.empty()) return Call{.text = app_.help()};
     if (extras.front().starts_with('-'))
-      return fail(ErrorCode::kUsage,
-                  fmt::format("unknown option '{}' (detol --help)", extras.front()));
+      return usage_error("unknown option '{}' (detol --help)", extras.front());
     return fail(ErrorCode::kUsage, unknown_name("command", extras.front(), first_words(table_)));
   }
 

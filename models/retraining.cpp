@@ -211,6 +211,16 @@ Result<int> micro_batches_of(const OpenStudy& study, TrialId trial) {
   return micro_batches;
 }
 
+Result<void> set_network(const TrialSummary& trial, Retraining& work) {
+  const StudyConfig& config = work.shared.config;
+  DETOL_ASSIGN(const Genome genome, genome_of(config, trial));
+  auto candidate = config.candidate(genome, work.shared.preprocessing.task);
+  if (!candidate) return fail(ErrorCode::kEmpty, candidate.error().reason);
+  work.candidate = *std::move(candidate);
+  DETOL_ASSIGN(work.micro_batches, micro_batches_of(work.study, work.trial));
+  return {};
+}
+
 Result<std::vector<event::Model>> models_to_train(const Retraining& work, ModelRecord& record) {
   DETOL_ASSIGN(const std::vector<event::Model> all, record.models());
   std::vector<event::Model> models = unfinished(work, all);

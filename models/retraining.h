@@ -21,9 +21,9 @@ struct Retraining {
   const OpenStudy& study;
   StudyData shared;                     // with the data, whose split says what is trained
   TrialId trial = 0;                    // the parent
-  Candidate candidate;                  // its recipe has the length of the schedule
+  Candidate candidate = {};             // its recipe has the length of the schedule
   std::optional<int> stops_after = {};  // epochs, before the schedule's end; nullopt: there
-  std::optional<Checkpoint> from;       // of the trial; nullopt: from scratch
+  std::optional<Checkpoint> from = {};  // of the trial; nullopt: from scratch
   int micro_batches = 1;                // as the trial was trained
   std::int64_t count = 1;               // models, each with a seed
   RunOptions run;                       // storage, backend, devices, workers: models at a time
@@ -39,6 +39,10 @@ int models_at_a_time(const RunOptions& run);
 // Returns the micro-batches of the trial's last attempt, which are more than 1 where it ran out of
 // memory; 1 if there was none. Errors (kStorage).
 Result<int> micro_batches_of(const OpenStudy& study, TrialId trial);
+
+// Sets the network and recipe of the trial, and the micro-batches it was trained in. Errors:
+// kStorage; kEmpty: it has no network.
+Result<void> set_network(const TrialSummary& trial, Retraining& work);
 
 // Returns the unfinished models of an earlier command that asked for the same, or new ones, which
 // are not recorded yet. Errors (kStorage).

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "core/json_text.h"
@@ -16,19 +17,34 @@ constexpr std::array<std::string_view, 4> kObjects = {"values", "cross_validatio
                                                       "params"};
 constexpr std::string_view kArchitecture = "params.architecture.";
 
-bool is_nothing(const Cell& cell, std::string_view column) {
-  if (const auto* text = std::get_if<std::string>(&cell))
-    return text->empty() || (column == "architecture" && *text == "null");
-  if (const auto* whole = std::get_if<std::int64_t>(&cell)) return *whole == 0;
-  const auto* real = std::get_if<double>(&cell);
-  return real == nullptr || *real == 0;
+struct Column {
+  std::string name;
+  std::vector<Cell> cells;
+};
+
+Column column_of(const Rows& rows, std::size_t place) {
+  Column column{rows.columns[place], {}};
+  for (const auto& row : rows.rows) column.cells.push_back(row[place]);
+  return column;
 }
 
-// Returns whether a column says nothing of any row.
-bool is_empty(const Rows& rows, std::size_t column) {
-  return std::ranges::all_of(rows.rows, [&](const std::vector<Cell>& row) {
-    return is_nothing(row[column], rows.columns[column]);
-  });
+Rows table_of(const std::vector<Column>& columns, std::size_t rows) {
+  Rows table;
+  table.rows.resize(rows);
+  for (const Column& column : columns) {
+    table.columns.push_back(column.name);
+    for (std::size_t i = 0; i < rows; ++i) table.rows[i].push_back(column.cells[i]);
+  }
+  return table;
+}
+
+// Returns whether a column says something of a row.
+bool says_anything(const Column& column) {
+  return column.name == "trial" || std::ranges::any_of(column.cells, [&](const Cell& cell) {
+           if (const auto* text = std::get_if<std::string>(&cell))
+             return !text->empty() && (column.name != "architecture" || *text != "null");
+           return cell_number(cell, 0) != 0;
+         });
 }
 
 Cell cell_of(const Json& value) {
@@ -38,70 +54,50 @@ Cell cell_of(const Json& value) {
   return value.is_string() ? value.get<std::string>() : compact(value);
 }
 
-void add_column(Rows& table, const std::string& name, std::vector<Cell> cells) {
-  table.columns.push_back(name);
-  for (std::size_t i = 0; i < cells.size(); ++i) table.rows[i].push_back(std::move(cells[i]));
-}
-
 // Returns the columns of the members of a column's objects, in the order in which they come.
-std::vector<std::pair<std::string, std::vector<Cell>>> members_of(const Rows& rows,
-                                                                  std::size_t column) {
-  std::vector<std::pair<std::string, std::vector<Cell>>> members;
-  for (std::size_t i = 0; i < rows.rows.size(); ++i) {
-    const auto* text = std::get_if<std::string>(&rows.rows[i][column]);
+std::vector<Column> members_of(const Column& column) {
+  std::vector<Column> members;
+  for (std::size_t i = 0; i < column.cells.size(); ++i) {
+    const auto* text = std::get_if<std::string>(&column.cells[i]);
     const Json object = json_or_discarded<Json>(text == nullptr ? "" : *text);
     if (!object.is_object()) continue;
     for (const auto& [key, value] : object.items()) {
-      const std::string name = rows.columns[column] + "." + key;
-      auto found = std::ranges::find(members, name, &decltype(members)::value_type::first);
+      const std::string name = column.name + "." + key;
+      auto found = std::ranges::find(members, name, &Column::name);
       if (found == members.end())
-        found = members.insert(members.end(), {name, std::vector<Cell>(rows.rows.size())});
-      found->second[i] = cell_of(value);
+        found = members.insert(members.end(), {name, std::vector<Cell>(column.cells.size())});
+      found->cells[i] = cell_of(value);
     }
   }
   return members;
 }
 
-std::vector<Cell> cells_of(const Rows& rows, std::size_t column) {
-  std::vector<Cell> cells;
-  for (const auto& row : rows.rows) cells.push_back(row[column]);
-  return cells;
-}
-
 }  // namespace
 
 Rows without_empty_columns(const Rows& rows) {
-  Rows kept;
-  kept.rows.resize(rows.rows.size());
+  std::vector<Column> kept;
   for (std::size_t i = 0; i < rows.columns.size(); ++i) {
-    if (rows.columns[i] == "trial" || !is_empty(rows, i))
-      add_column(kept, rows.columns[i], cells_of(rows, i));
+    Column column = column_of(rows, i);
+    if (says_anything(column)) kept.push_back(std::move(column));
   }
-  return kept;
+  return table_of(kept, rows.rows.size());
 }
 
 Rows trial_table_of(const Rows& trials, const std::vector<std::string>& columns) {
-  Rows table;
-  table.rows.resize(trials.rows.size());
-  std::vector<std::pair<std::string, std::vector<Cell>>> architecture;
+  std::vector<Column> table, architecture;
   for (const std::string& name : columns) {
     const auto found = std::ranges::find(trials.columns, name);
     if (found == trials.columns.end()) continue;
-    const auto place = static_cast<std::size_t>(found - trials.columns.begin());
+    Column column = column_of(trials, static_cast<std::size_t>(found - trials.columns.begin()));
     if (std::ranges::find(kObjects, name) == kObjects.end()) {
-      if (name == "trial" || !is_empty(trials, place))
-        add_column(table, name, cells_of(trials, place));
+      if (says_anything(column)) table.push_back(std::move(column));
       continue;
     }
-    for (auto& [member, cells] : members_of(trials, place)) {
-      if (member.starts_with(kArchitecture))
-        architecture.emplace_back(member, std::move(cells));
-      else
-        add_column(table, member, std::move(cells));
-    }
+    for (Column& member : members_of(column))
+      (member.name.starts_with(kArchitecture) ? architecture : table).push_back(std::move(member));
   }
-  for (auto& [member, cells] : architecture) add_column(table, member, std::move(cells));
-  return table;
+  std::ranges::move(architecture, std::back_inserter(table));
+  return table_of(table, trials.rows.size());
 }
 
 }  // namespace detol::inline printing

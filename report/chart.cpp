@@ -6,6 +6,10 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
+
+#include "core/durable_file.h"
+#include "core/program.h"
 
 namespace detol::inline report {
 namespace {
@@ -234,6 +238,28 @@ std::string gnuplot_script(const Chart& chart, std::string_view terminal, std::s
                          gnuplot_quoted(series.name));
   }
   return script + plots + "\n";
+}
+
+Result<void> draw_chart(const Chart& chart, const std::filesystem::path& path) {
+  const std::string program = find_program("gnuplot");
+  if (program.empty())
+    return fail(ErrorCode::kExport,
+                "files are drawn by gnuplot, which is not here; install it (Debian: gnuplot-nox), "
+                "or leave -o out");
+  DETOL_ASSIGN(const std::filesystem::path made,
+               create_beside(path).map([](const FreshFile& empty) { return empty.path; }));
+  std::FILE* pipe = ::popen((shell_quoted(program) + " > /dev/null 2>&1").c_str(), "w");
+  if (pipe == nullptr) return fail(ErrorCode::kExport, "cannot start gnuplot");
+  std::fputs(
+      gnuplot_script(chart, path.extension() == ".png" ? "png" : "svg", made.string()).c_str(),
+      pipe);
+  const int status = ::pclose(pipe);
+  std::error_code error;
+  if (status == 0) std::filesystem::rename(made, path, error);
+  if (status == 0 && !error) return {};
+  std::filesystem::remove(made, error);
+  return fail(ErrorCode::kExport,
+              fmt::format("{} could not be drawn; can its folder be written to?", path.string()));
 }
 
 }  // namespace detol::inline report

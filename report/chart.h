@@ -1,11 +1,14 @@
 #pragma once
 
 // A chart of a few series as text for a terminal, and as a script for gnuplot, which draws it as
-// SVG or PNG. Pure functions.
+// SVG or PNG. All but draw_chart() are pure functions.
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "core/result.h"
 
 namespace detol::inline report {
 
@@ -48,5 +51,9 @@ std::string text_of(const Chart& chart, const ChartArea& area);
 // Returns a script that makes gnuplot write the chart to the file `path`; `terminal` is svg or png.
 // Texts and the path are quoted, so that nothing in them is a command.
 std::string gnuplot_script(const Chart& chart, std::string_view terminal, std::string_view path);
+
+// Lets gnuplot draw a chart into a file beside the target, X.svg or X.png, which replaces it when
+// it is whole. Errors (kExport): there is no gnuplot, or it cannot.
+Result<void> draw_chart(const Chart& chart, const std::filesystem::path& path);
 
 }  // namespace detol::inline report

@@ -39,8 +39,8 @@ struct ReportSource {
   std::vector<ShownNetwork> networks;  // best first
   std::string why_no_networks;
   std::vector<std::string> landscapes;  // the files that `detol landscape` wrote, best trial first
-  std::string version;  // of detol
-  double now_s = 0;     // seconds since 1970
+  std::string version;                  // of detol
+  double now_s = 0;                     // seconds since 1970
 };
 
 }  // namespace detol::inline report

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include <algorithm>
+#include <functional>
 #include <system_error>
 
 #include "core/clock.h"
@@ -17,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kAnswerPatienceS = 30;
+constexpr double kPatienceS = 30;
 constexpr int kLookEveryMs = 100;
 
 // Returns what to do instead where nobody runs the study.
@@ -77,24 +79,45 @@ Result<std::string> raised(const StudyRecord& study, const std::string& change) 
                           change, study.budget));
 }
 
-// Waits until the file is gone. Errors (kUsage): nobody runs the study any more.
-Result<bool> is_answered(const std::string& storage, const StudyRecord& study,
-                         const fs::path& file) {
+// Waits until `is_done`, which learns for how long nobody has run the study; 0: somebody does.
+// Returns false if it was not within kPatienceS.
+Result<bool> wait_until(const std::string& storage, const StudyRecord& study,
+                        const std::function<Result<bool>(double quiet_s)>& is_done) {
   Clock& clock = system_clock();
   const double began_s = clock.now_s();
   double seen_s = began_s;  // when a process was last seen to run it
-  std::error_code error;
-  while (clock.now_s() < began_s + kAnswerPatienceS) {
-    if (!fs::exists(file, error)) return true;
+  while (clock.now_s() < began_s + kPatienceS) {
     DETOL_ASSIGN(const auto runner, runner_of(storage, study));
-    if (runner) seen_s = clock.now_s();
-    if (clock.now_s() - seen_s > kRestartS) {
-      fs::remove(file, error);
-      return fail(ErrorCode::kUsage, fmt::format("the search of {} ended first", study.name));
-    }
+    const double now_s = clock.now_s();
+    if (runner) seen_s = now_s;
+    DETOL_ASSIGN(const bool is, is_done(runner ? 0 : std::max(now_s - seen_s, 1e-9)));
+    if (is) return true;
     ::poll(nullptr, 0, kLookEveryMs);
   }
   return false;
+}
+
+// Waits until the file is gone. Errors (kUsage): nobody runs the study any more.
+Result<bool> is_answered(const std::string& storage, const StudyRecord& study,
+                         const fs::path& file) {
+  return wait_until(storage, study, [&](double quiet_s) -> Result<bool> {
+    std::error_code error;
+    if (!fs::exists(file, error)) return true;
+    if (quiet_s <= kRestartS) return false;
+    fs::remove(file, error);
+    return fail(ErrorCode::kUsage, fmt::format("the search of {} ended first", study.name));
+  });
+}
+
+// Waits until the run has ended. Between two masters of one run no process holds the lock, but the
+// study is still RUNNING.
+Result<bool> has_stopped(const std::string& storage, const StudyRecord& study) {
+  return wait_until(storage, study, [&](double quiet_s) -> Result<bool> {
+    if (quiet_s == 0 || quiet_s > kRestartS) return quiet_s > 0;
+    DETOL_ASSIGN(const auto reader, Reader::open(storage));
+    DETOL_ASSIGN(const StudyRecord record, reader->study(study.name));
+    return record.state != StudyPhase::kRunning;
+  });
 }
 
 }  // namespace
@@ -115,9 +138,36 @@ Result<bool> ask_runner_and_wait(const std::string& storage, const OpenStudy& st
   DETOL_ASSIGN(const fs::path file, ask_runner(storage, study, request));
   DETOL_ASSIGN(const bool is_done, is_answered(storage, study.record, file));
   if (!is_done)
-    log_warning("the search has not answered within {} s{}; the request stands", kAnswerPatienceS,
+    log_warning("the search has not answered within {} s{}; the request stands", kPatienceS,
                 request.kind == RunRequest::kPrune ? ", as before the trial's first report" : "");
   return is_done;
+}
+
+Result<void> stop_study(const std::string& storage, const std::string& name) {
+  StudyRecord study;
+  {
+    DETOL_ASSIGN(const auto reader, Reader::open(storage));
+    DETOL_ASSIGN(study, reader->study(name));
+  }
+  DETOL_ASSIGN(const auto runner, runner_of(storage, study));
+  if (!runner) {
+    log_info("nobody runs study {}", name);
+    return {};
+  }
+  DETOL_ASSIGN(const fs::path request,
+               make_request(artefact_folder(storage, name), {RunRequest::kStop}));
+  log_info("study {} is run by {}; waiting up to {} s for it to stop", name, to_text(*runner),
+           kPatienceS);
+  DETOL_ASSIGN(const bool is_done, has_stopped(storage, study));
+  if (!is_done) {
+    log_warning("study {} still runs after {} s; the request stands", name, kPatienceS);
+    return {};
+  }
+  std::error_code ignored;
+  fs::remove(request, ignored);                // if no master has read it
+  fs::remove(request.parent_path(), ignored);  // if it is empty
+  log_info("study {0} has stopped; resume it with `detol resume {0}`", name);
+  return {};
 }
 
 }  // namespace detol::inline studies

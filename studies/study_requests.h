@@ -23,4 +23,8 @@ Result<std::filesystem::path> ask_runner(const std::string& storage, const OpenS
 Result<bool> ask_runner_and_wait(const std::string& storage, const OpenStudy& study,
                                  const RunRequest& request);
 
+// Asks whoever runs the study to stop, waits up to half a minute for it, and logs what came of it.
+// A study that nobody runs is left alone. Errors: kStudy, kStorage.
+Result<void> stop_study(const std::string& storage, const std::string& name);
+
 }  // namespace detol::inline studies

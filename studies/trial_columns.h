@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "printing/style.h"
+#include "studies/labels.h"
 #include "studies/trial_summary.h"
 
 namespace detol::inline studies {
@@ -26,5 +28,12 @@ Result<void> add_test_scores(const OpenStudy& study, Rows& trials);
 // Inserts the column `cross_validation` after `values`: JSON of the mean metrics over the folds, of
 // trials that have them; no column if none has.
 Result<void> add_cross_validation(const OpenStudy& study, Rows& trials);
+
+// Appends the columns `tags` and `note`, a cell of each to every row, by the row's labels; in a
+// table of several rows only those that are not empty.
+void add_label_columns(const std::vector<Labels>& labels, Format format, Rows& rows);
+
+// Does so with the rows of trials. Errors (kStorage).
+Result<void> add_labels(const OpenStudy& study, Format format, Rows& trials);
 
 }  // namespace detol::inline studies

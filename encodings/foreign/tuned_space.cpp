@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <optional>
 #include <string_view>
 
 #include "core/table.h"

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdio>
 #include <initializer_list>
 
+#include "core/file.h"
 #include "core/program.h"
 
 namespace detol::inline scheduler {
@@ -107,6 +109,25 @@ std::string slurm_script(const SlurmJob& job) {
 }
 
 // "minutes", "minutes:seconds", "hours:minutes:seconds", "days-hours[:minutes[:seconds]]".
+Result<std::string> submit(const SlurmJob& job) {
+  const std::string sbatch = find_program("sbatch");
+  if (sbatch.empty())
+    return fail(ErrorCode::kUsage,
+                "there is no sbatch on the PATH: submit from a machine that has Slurm's programs, "
+                "or look at the script with --print");
+  constexpr mode_t kExecutable = 0755;
+  DETOL_TRY(write_file_durably(job.script, slurm_script(job), kExecutable));
+  std::vector<std::string> words = {sbatch, "--parsable"};
+  words.insert(words.end(), job.options.begin(), job.options.end());
+  words.push_back(job.script.string());
+  std::FILE* pipe = ::popen(quoted(words).c_str(), "re");
+  if (pipe == nullptr) return fail(ErrorCode::kInternal, "cannot start sbatch");
+  std::string number;
+  for (int c = 0; (c = std::fgetc(pipe)) != EOF;) number += static_cast<char>(c);
+  if (::pclose(pipe) == 0) return number.substr(0, number.find_first_of(";\n"));
+  return fail(ErrorCode::kUsage, fmt::format("{} refused the job; it said why above", sbatch));
+}
+
 std::optional<std::int64_t> slurm_seconds(std::string_view text) {
   std::vector<std::int64_t> parts;
   const std::size_t dash = text.find('-');

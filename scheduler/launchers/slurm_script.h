@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/result.h"
+
 namespace detol::inline scheduler {
 
 struct SlurmJob {
@@ -27,6 +29,11 @@ struct SlurmJob {
 };
 
 std::string slurm_script(const SlurmJob& job);
+
+// Writes the script and submits the job from a login node; returns its number. Slurm's library,
+// whose interface changes with each release, is never linked: it runs sbatch. Errors: kStorage;
+// kUsage: there is no sbatch, or it refuses the job, after it has said why on stderr.
+Result<std::string> submit(const SlurmJob& job);
 
 // Returns the seconds of a time limit as Slurm writes it ("90", "1:30:00", "2-12"); nullopt if it
 // is none.

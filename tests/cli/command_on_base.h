@@ -28,7 +28,7 @@ class CommandsOn : public Studies {
     const auto call = parse(words);
     if (!call) return {.code = tl::unexpected<Error>(call.error()), .out = {}};
     testing::internal::CaptureStdout();
-    Result<int> code = call->command->run(call->arguments);
+    Result<int> code = run_call(*call);
     return {.code = std::move(code), .out = testing::internal::GetCapturedStdout()};
   }
 

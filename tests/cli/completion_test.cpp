@@ -17,7 +17,7 @@ TEST_P(CompletionOf, KnowsEveryCommandFlagAndValue) {
   const auto call = parse({"completion", GetParam()});
   ASSERT_TRUE(call) << call.error().message;
   testing::internal::CaptureStdout();
-  ASSERT_TRUE(call->command->run(call->arguments));
+  ASSERT_TRUE(run_call(*call));
   const std::string script = testing::internal::GetCapturedStdout();
   for (const std::string_view word : first_words(command_table()))
     EXPECT_NE(script.find(word), std::string::npos) << word;

@@ -64,7 +64,7 @@ TEST(Manual, IsWrittenBesideTheCompletionsWhereAPrefixHasThem) {
   const testing_support::TempFolder folder;
   const auto call = parse({"man", "-o", folder.path() / "share"});
   ASSERT_TRUE(call);
-  ASSERT_TRUE(call->command->run(call->arguments));
+  ASSERT_TRUE(run_call(*call));
   for (const char* file :
        {"man/man1/detol.1", "man/man1/detol-study-rename.1", "bash-completion/completions/detol",
         "zsh/site-functions/_detol", "fish/vendor_completions.d/detol.fish"})
@@ -73,7 +73,7 @@ TEST(Manual, IsWrittenBesideTheCompletionsWhereAPrefixHasThem) {
 
 TEST(Manual, RefusesThePageOfACommandThatThereIsNot) {
   const auto call = parse({"man", "serach"});
-  const auto done = call->command->run(call->arguments);
+  const auto done = run_call(*call);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, ErrorCode::kUsage);
   EXPECT_TRUE(has(done.error().message, "did you mean 'search'?"));

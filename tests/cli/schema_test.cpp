@@ -28,7 +28,7 @@ const json& schema() {
   static const json kSchema = [] {
     const auto call = parse({"schema"});
     testing::internal::CaptureStdout();
-    EXPECT_TRUE(call->command->run(call->arguments));
+    EXPECT_TRUE(run_call(*call));
     return json::parse(testing::internal::GetCapturedStdout());
   }();
   return kSchema;

@@ -110,7 +110,7 @@ TEST_F(SearchWords, ATunedStudyHasTheNameOfItsScript) {
     const auto call = parse(words);
     EXPECT_TRUE(call);
     testing::internal::CaptureStdout();
-    const auto code = call->command->run(call->arguments);
+    const auto code = run_call(*call);
     const std::string out = testing::internal::GetCapturedStdout();
     EXPECT_TRUE(code) << code.error().message;
     return code ? Json::parse(out)["study"].get<std::string>() : std::string();

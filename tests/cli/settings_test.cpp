@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "encodings/study/ready_spaces.h"
+
 namespace detol {
 namespace {
 
@@ -17,7 +19,9 @@ Arguments with(std::map<std::string, std::vector<std::string>, std::less<>> give
 class Settings : public testing::Test {
  protected:
   void TearDown() override {
-    for (const Setting& setting : settings()) ::unsetenv(setting.variable.data());
+    for (const char* variable : {"DETOL_STUDY", "DETOL_SEED", "DETOL_BUDGET", "DETOL_ALGORITHM",
+                                 "DETOL_PRUNER", "DETOL_DATA", "DETOL_WORKERS", "DETOL_GROUP_SIZE"})
+      ::unsetenv(variable);
   }
 };
 

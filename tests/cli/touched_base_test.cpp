@@ -133,7 +133,7 @@ Outcome run_in(const fs::path& folder, Words words) {
   testing::internal::CaptureStdout();
   const auto call = parse(words);
   const auto code =
-      call ? call->command->run(call->arguments) : Result<int>(tl::unexpected(call.error()));
+      call ? run_call(*call) : Result<int>(tl::unexpected(call.error()));
   testing::internal::GetCapturedStdout();
   fs::current_path(before);
   if (code) return {};

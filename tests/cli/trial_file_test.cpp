@@ -43,7 +43,7 @@ class TrialFiles : public testing::Test {
     auto call = parse(words);
     if (!call) return tl::unexpected(call.error());
     testing::internal::CaptureStdout();
-    auto code = call->command->run(call->arguments);
+    auto code = run_call(*call);
     out_ = testing::internal::GetCapturedStdout();
     return code;
   }
@@ -196,7 +196,7 @@ TEST_F(TrialFiles, MergeTakesSeveralFiles) {
   ASSERT_TRUE(call) << call.error().message;
   EXPECT_EQ(call->arguments.all("FILE").size(), 2U);
   testing::internal::CaptureStdout();
-  EXPECT_TRUE(call->command->run(call->arguments));
+  EXPECT_TRUE(run_call(*call));
   testing::internal::GetCapturedStdout();
   EXPECT_EQ(Reader::open(path("all.db")).value()->studies().value().size(), 2U);
   EXPECT_FALSE(run({"db", "merge"}));

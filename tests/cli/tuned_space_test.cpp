@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/commands.h"
-#include "cli/study_source.h"
+#include "cli/settings.h"
 #include "encodings/study/written_parameters.h"
 
 namespace detol {

@@ -9,6 +9,7 @@
 #include "studies/best_trial.h"
 #include "studies/compared_studies.h"
 #include "studies/model_rows.h"
+#include "studies/study_requests.h"
 #include "studies/study_status.h"
 #include "studies/trial_columns.h"
 #include "studies/trial_views.h"
@@ -141,6 +142,13 @@ TEST_F(StudyViews, TrialsGetTheScoresOfTheirTestOnlyWhereOneHasThem) {
   ASSERT_TRUE(add_test_scores(study(), rows));
   EXPECT_EQ(cell(rows, 0, "test"), kNothing);
   EXPECT_EQ(cell(rows, 1, "test"), Cell(R"({"test_loss":0.5})"));
+}
+
+TEST_F(StudyViews, AStudyThatNobodyRunsIsNotAskedToStop) {
+  EXPECT_TRUE(stop_study(storage(), "s"));
+  EXPECT_FALSE(std::filesystem::exists(storage() + ".d/s"));
+  EXPECT_EQ(stop_study(storage(), "t").error().code, ErrorCode::kStudy);
+  EXPECT_EQ(stop_study(storage(), "").error().code, ErrorCode::kStudy);
 }
 
 TEST_F(StudyViews, StudiesAreComparedWithTheFirst) {

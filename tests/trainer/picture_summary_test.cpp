@@ -1,4 +1,4 @@
-#include "trainer/data/formats/picture_summary.h"
+#include "trainer/data/formats/picture_survey.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,4 @@
-// `db import`: trials that another program measured become a study.
-//
-// The whole file is read and checked before anything is written, so that a bad row leaves no study.
+#include "studies/trial_import.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +6,6 @@
 #include <iterator>
 #include <set>
 
-#include "cli/commands.h"
-#include "cli/settings.h"
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/hash.h"
@@ -17,19 +13,14 @@
 #include "core/table.h"
 #include "core/utf8.h"
 #include "knowledge/exchange/optuna.h"
-#include "knowledge/studies.h"
 #include "scheduler/budget.h"
-#include "studies/trial_file.h"
-#include "trainer/evaluator.h"
 
-namespace detol::inline cli {
+namespace detol::inline studies {
 namespace {
 
-namespace fs = std::filesystem;
-
 // Returns the metric that unnamed values are.
-Result<std::string> unnamed_metric(const Arguments& arguments, const StudyConfig& config) {
-  const std::string metric = arguments.text("metric", config.objectives.front().metric);
+Result<std::string> unnamed_metric(const std::string& asked, const StudyConfig& config) {
+  const std::string metric = asked.empty() ? config.objectives.front().metric : asked;
   std::vector<std::string_view> known;
   for (const Objective& objective : config.objectives) known.push_back(objective.metric);
   if (std::ranges::find(known, metric) != known.end()) return metric;
@@ -51,28 +42,19 @@ void leave_out_unknown(std::vector<TrialHistory>& histories, const Space& space)
   log_warning("not parameters of the space, left out: {}", printable_excerpt(join(names)));
 }
 
-Result<std::vector<TrialHistory>> read_histories(const Arguments& arguments,
-                                                 const StudyConfig& config) {
-  const fs::path path = arguments.text("FILE");
-  DETOL_ASSIGN(const std::string metric, unnamed_metric(arguments, config));
-  if (!is_sqlite(path)) {
-    DETOL_ASSIGN(const std::string bytes, read_file(path));
-    return read_trial_file({path, arguments.text("from"), metric}, bytes, config);
+Result<std::vector<TrialHistory>> read_histories(const TrialFile& file, const StudyConfig& config) {
+  DETOL_ASSIGN(const std::string metric, unnamed_metric(file.metric, config));
+  if (!is_sqlite(file.path)) {
+    DETOL_ASSIGN(const std::string bytes, read_file(file.path));
+    return read_trial_file({file.path, file.from, metric}, bytes, config);
   }
-  DETOL_ASSIGN(auto histories,
-               read_optuna({path, arguments.text("from"), config.objectives, metric}));
+  DETOL_ASSIGN(auto histories, read_optuna({file.path, file.from, config.objectives, metric}));
   leave_out_unknown(histories, config.space);
   std::erase_if(histories, [&](const TrialHistory& history) {
     // Optuna's objective may fail before it has asked for all parameters.
     return history.state == TrialState::kFail && !config.space.genome(history.params);
   });
   return histories;
-}
-
-void leave_out_unfinished(std::vector<TrialHistory>& histories) {
-  const auto count = std::erase_if(
-      histories, [](const TrialHistory& history) { return history.state < TrialState::kComplete; });
-  if (count > 0) log_warning("left out {} trials that are not over", count);
 }
 
 // Returns the message with what the domain of a missing parameter accepts.
@@ -92,10 +74,9 @@ Result<void> check_objectives(const TrialHistory& history, const StudyConfig& co
     const auto has_it = [&](const auto& metric) { return metric.first == objective.metric; };
     if (!history.curve.empty() && std::ranges::any_of(final_epoch(history).metrics, has_it))
       continue;
-    return fail(ErrorCode::kInput,
-                fmt::format("{}: {} is missing; a trial without it is no COMPLETE one: give it a "
-                            "number, or the state FAIL",
-                            history.place, objective.metric));
+    return fail(ErrorCode::kInput, fmt::format("{}: {} is missing; a trial without it is no "
+                                               "COMPLETE one: give it a number, or the state FAIL",
+                                               history.place, objective.metric));
   }
   return {};
 }
@@ -106,15 +87,6 @@ int last_epoch(const TrialHistory& history, const Genome& genome, const StudyCon
   if (!genome.is_active("training.epochs"))
     return config.max_epochs < kEndless ? config.max_epochs : 1;
   return static_cast<int>(genome.number("training.epochs"));
-}
-
-// Describes the data, without which candidates have no network and the study cannot be resumed.
-DatasetInfo data_of(const StudyConfig& config) {
-  auto data = inspect_study(config);
-  if (data) return *std::move(data);
-  log_warning("imported without data ({}): no sizes of networks, and no resume",
-              data.error().message);
-  return {};
 }
 
 Result<std::vector<Event>> events_from(std::vector<TrialHistory> histories,
@@ -156,60 +128,35 @@ Result<std::string> imported_budget(const StudyConfig& config) {
   return parse_budget(config.budget).map([](const Budget& budget) { return to_text(budget); });
 }
 
-Result<int> import_file(const Arguments& arguments) {
-  DETOL_ASSIGN(const StudyConfig config, read_space(arguments));
-  DETOL_TRY(check_new_name(config.study));
-  DETOL_ASSIGN(auto histories, read_histories(arguments, config));
-  leave_out_unfinished(histories);
-  if (histories.empty()) {
-    return fail(ErrorCode::kInput, fmt::format("{}: it has no trial that is over; nothing was "
-                                               "imported",
-                                               arguments.text("FILE")));
-  }
-  const auto count = static_cast<std::int64_t>(histories.size());
+}  // namespace
+
+Result<std::vector<TrialHistory>> read_finished(const TrialFile& file, const StudyConfig& config) {
+  DETOL_ASSIGN(auto histories, read_histories(file, config));
+  const auto count = std::erase_if(
+      histories, [](const TrialHistory& history) { return history.state < TrialState::kComplete; });
+  if (count > 0) log_warning("left out {} trials that are not over", count);
+  if (!histories.empty()) return histories;
+  return fail(
+      ErrorCode::kInput,
+      fmt::format("{}: it has no trial that is over; nothing was imported", file.path.string()));
+}
+
+Result<void> import_trials(const std::filesystem::path& storage, const StudyConfig& config,
+                           const DatasetInfo& data, std::vector<TrialHistory> histories) {
   DETOL_ASSIGN(const std::string budget, imported_budget(config));
-  const DatasetInfo data = data_of(config);
   DETOL_ASSIGN(auto events, events_from(std::move(histories), config, data));
   const double now_s = system_clock().wall_s();
   event::StudyState done{.state = StudyPhase::kDone, .budget = budget, .at_s = now_s};
   events.emplace_back(std::move(done));
   DETOL_ASSIGN(const StudyConfig recorded, for_new_study(config));
-  const StudyRecord record{.name = config.study,
-                           .config = recorded.text,
-                           .budget = budget,
-                           .data_fingerprint = data.fingerprint,
-                           .objectives = config.objectives,
-                           .created_s = now_s};
-  DETOL_TRY(add_study(arguments.globals.storage, record, events));
-  const Rows rows{.columns = {"study", "trials"}, .rows = {{config.study, count}}};
-  return show_record(rows, arguments.globals);
+  return add_study(storage,
+                   {.name = config.study,
+                    .config = recorded.text,
+                    .budget = budget,
+                    .data_fingerprint = data.fingerprint,
+                    .objectives = config.objectives,
+                    .created_s = now_s},
+                   events);
 }
 
-Result<int> run_import(const Arguments& arguments) {
-  return import_file(arguments).map_error(
-      [&](Error error) { return as_written(std::move(error), arguments); });
-}
-
-}  // namespace
-
-Command db_import_command() {
-  return {
-      .name = "db import",
-      .summary = "make a study of trials that another program measured",
-      .options = {{"FILE", "", "a database of Optuna, a CSV file, JSON lines or a JSON array",
-                   Option::kRequired},
-                  {"--space", "FILE", "the space file that the trials are of", Option::kRequired},
-                  {"--study", "NAME", "the new study's name", Option::kRequired},
-                  {"--from", "STUDY", "the study to import; default: the only one of FILE"},
-                  {"--metric", "NAME",
-                   "the objective that FILE's `value`, or Optuna's intermediate values, are; "
-                   "default: the first"},
-                  {"--data", "PATH", "where the data is; default: the file's data.path"},
-                  {"--set", "KEY=VALUE", "change a key of the space file", Option::kRepeated}},
-      .examples =
-          "  detol db import optuna.db --space my.yaml --study old --from tuning\n"
-          "  detol db import trials.csv --space my.yaml --study old",
-      .run = run_import};
-}
-
-}  // namespace detol::inline cli
+}  // namespace detol::inline studies
