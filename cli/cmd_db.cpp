@@ -122,9 +122,9 @@ Result<int> run_recover(const Arguments& arguments) {
 
 Result<int> run_vacuum(const Arguments& arguments) {
   DETOL_ASSIGN(const Vacuumed sizes, vacuum(arguments.globals.storage));
-  const Rows rows{.columns = {"bytes_before", "bytes_after"},
-                  .rows = {{sizes.bytes_before, sizes.bytes_after}}};
-  return show_record(rows, arguments.globals);
+  return show_record(Rows{.columns = {"bytes_before", "bytes_after"},
+                          .rows = {{sizes.bytes_before, sizes.bytes_after}}},
+                     arguments.globals);
 }
 
 }  // namespace

@@ -38,8 +38,8 @@ Result<int> run_import(const Arguments& arguments) {
   const auto count = static_cast<std::int64_t>(histories.size());
   DETOL_TRY(
       import_trials(arguments.globals.storage, config, data_of(config), std::move(histories)));
-  const Rows rows{.columns = {"study", "trials"}, .rows = {{config.study, count}}};
-  return show_record(rows, arguments.globals);
+  return show_record(Rows{.columns = {"study", "trials"}, .rows = {{config.study, count}}},
+                     arguments.globals);
 }
 
 // Returns the study that --study names, or all.

@@ -89,13 +89,9 @@ Finding mpi() {
           fmt::format("{} is not there: a trial is trained by one process", mpiexec)};
 }
 
-std::string version(const std::string& number, const char* without) {
-  return number.empty() ? without : number;
-}
-
 void add_library(Findings& findings, const char* what, const std::string& number,
                  const char* without) {
-  findings.push_back({what, number.empty() ? kMissing : kOk, version(number, without)});
+  findings.push_back({what, number.empty() ? kMissing : kOk, number.empty() ? without : number});
 }
 
 Finding sharing() {

@@ -101,8 +101,7 @@ Result<int> run_new(const Arguments& arguments) {
     return fail(ErrorCode::kUsage, out.string() + " exists; say another file with -o");
   DETOL_TRY(write_file_durably(out, file.text));
   log_info("{}", advice(file, out));
-  const Rows written{.columns = {"file"}, .rows = {{out.string()}}};
-  return show(written, arguments.globals);
+  return show(Rows{.columns = {"file"}, .rows = {{out.string()}}}, arguments.globals);
 }
 
 }  // namespace

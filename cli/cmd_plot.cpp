@@ -47,8 +47,8 @@ Result<int> write_picture(const OpenStudy& study, const Arguments& arguments) {
   DETOL_ASSIGN(const std::vector<Chart> charts, charts_of(study, arguments));
   if (charts.back().series.front().x.empty()) return nothing_reported(study);
   DETOL_TRY(draw_chart(charts.back(), path));
-  const Rows written{.columns = {"study", "file"}, .rows = {{study.record.name, path.string()}}};
-  return show(written, arguments.globals);
+  return show(Rows{.columns = {"study", "file"}, .rows = {{study.record.name, path.string()}}},
+              arguments.globals);
 }
 
 // Returns the points as rows.

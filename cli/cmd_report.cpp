@@ -38,9 +38,9 @@ Result<int> run_report(const Arguments& arguments) {
   DETOL_ASSIGN(const ReportSource source, read_source(study, storage));
   DETOL_ASSIGN(const std::string page, page_of(model_of(source), name));
   DETOL_TRY(write_output(path, page));
-  const Rows written{.columns = {"study", "file", "bytes"},
-                     .rows = {{name, path.string(), static_cast<std::int64_t>(page.size())}}};
-  return show(written, arguments.globals);
+  return show(Rows{.columns = {"study", "file", "bytes"},
+                   .rows = {{name, path.string(), static_cast<std::int64_t>(page.size())}}},
+              arguments.globals);
 }
 
 }  // namespace

@@ -79,9 +79,9 @@ Result<int> run_slurm(const Arguments& arguments) {
     return show(slurm_script(job));
   }
   DETOL_ASSIGN(const std::string number, submit(job));
-  const Rows rows{.columns = {"study", "job", "script", "log"},
-                  .rows = {{job.study, number, job.script.string(), job.log.string()}}};
-  return show_record(rows, arguments.globals);
+  return show_record(Rows{.columns = {"study", "job", "script", "log"},
+                          .rows = {{job.study, number, job.script.string(), job.log.string()}}},
+                     arguments.globals);
 }
 
 }  // namespace

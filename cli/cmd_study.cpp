@@ -19,9 +19,9 @@ namespace {
 
 Result<int> print_size(const Arguments& arguments, const std::string& study,
                        const StudySize& size) {
-  const Rows rows{.columns = {"study", "trials", "files", "bytes"},
-                  .rows = {{study, size.trials, size.files, size.bytes}}};
-  return show_record(rows, arguments.globals);
+  return show_record(Rows{.columns = {"study", "trials", "files", "bytes"},
+                          .rows = {{study, size.trials, size.files, size.bytes}}},
+                     arguments.globals);
 }
 
 Result<int> run_rename(const Arguments& arguments) {

@@ -29,72 +29,36 @@ Result<void> add_model(const OpenStudy& study, const std::string& number, Rows& 
   return {};
 }
 
-// Measures a network whose decisions are made by another threshold; records nothing.
-class ThresholdBench {
- public:
-  ThresholdBench(const OpenStudy& study, const Arguments& arguments, ThresholdRequest request)
-      : study_(study),
-        storage_(arguments.globals.storage),
-        request_(std::move(request)),
-        backend_(inference_backend(arguments.globals.storage, study.record.name)) {}
-
-  Result<void> load() {
-    DETOL_ASSIGN(shared_, load_study_data(study_));
-    return check_has_test(study_, shared_);
-  }
-
-  Result<void> add_trials(const std::vector<TrialSummary>& trials) {
-    for (const TrialSummary& trial : trials) {
-      DETOL_ASSIGN(const TrainedNetwork network, trained_network(study_, shared_, storage_, trial));
-      DETOL_TRY(add(network, {.trained_on = kOnTraining}));
-    }
-    return {};
-  }
-
-  Result<void> add_model(const std::string& number) {
-    DETOL_ASSIGN(const event::Model model, model_called(study_, number));
-    DETOL_ASSIGN(const TrainedNetwork network, network_of(study_, shared_, storage_, model));
-    return add(network, model);
-  }
-
-  const Rows& scores() const { return scores_; }
-
- private:
-  Result<void> add(const TrainedNetwork& network, const event::Model& of) {
-    const Voters voters{network.candidate.network, best_weights(network.checkpoint),
-                        network.shares};
-    const Dataset& data = *shared_.data;
-    DETOL_ASSIGN(const double threshold,
-                 threshold_for(request_, voters, shared_, of.trained_on, backend_));
-    const Range test = range_of(data.info, DataSplit::kTest);
-    DETOL_ASSIGN(const auto outputs, outputs_of(voters, data, test, backend_));
-    event::Model measured;
-    add_metrics(metrics_at(threshold, data, test, outputs, network.candidate.recipe), measured);
-    scores_.rows.push_back({static_cast<std::int64_t>(network.trial), of.model, network.best_epoch,
-                            threshold, test_json(measured), interval_json(measured)});
-    return {};
-  }
-
-  const OpenStudy& study_;
-  const std::string storage_;
-  const ThresholdRequest request_;
-  const std::string backend_;
-  StudyData shared_;
-  Rows scores_{.columns = {"trial", "model", "epochs", "threshold", "test", "test_interval"},
-               .rows = {}};
-};
-
+// Measures networks whose decisions are made by another threshold; records nothing.
 Result<Rows> scores_at(const OpenStudy& study, const ThresholdRequest& request,
                        const Arguments& arguments) {
-  ThresholdBench bench(study, arguments, request);
-  DETOL_TRY(bench.load());
+  const std::string& storage = arguments.globals.storage;
+  DETOL_ASSIGN(const StudyData shared, load_study_data(study));
+  DETOL_TRY(check_has_test(study, shared));
+  const std::string backend = inference_backend(storage, study.record.name);
+  Rows scores{.columns = {"trial", "model", "epochs", "threshold", "test", "test_interval"},
+              .rows = {}};
+  const auto add = [&](const TrainedNetwork& network, std::int64_t model,
+                       const std::string& trained_on) -> Result<void> {
+    DETOL_ASSIGN(const ThresholdScore score,
+                 score_at(request, network, shared, trained_on, backend));
+    scores.rows.push_back({static_cast<std::int64_t>(network.trial), model, network.best_epoch,
+                           score.threshold, test_json(score.measured),
+                           interval_json(score.measured)});
+    return {};
+  };
   if (arguments.has("model")) {
-    DETOL_TRY(bench.add_model(arguments.text("model")));
-  } else {
-    DETOL_ASSIGN(const auto trials, trials_called(study, arguments.text("trial", "best")));
-    DETOL_TRY(bench.add_trials(trials));
+    DETOL_ASSIGN(const event::Model model, model_called(study, arguments.text("model")));
+    DETOL_ASSIGN(const TrainedNetwork network, network_of(study, shared, storage, model));
+    DETOL_TRY(add(network, model.model, model.trained_on));
+    return scores;
   }
-  return bench.scores();
+  DETOL_ASSIGN(const auto trials, trials_called(study, arguments.text("trial", "best")));
+  for (const TrialSummary& trial : trials) {
+    DETOL_ASSIGN(const TrainedNetwork network, trained_network(study, shared, storage, trial));
+    DETOL_TRY(add(network, 0, kOnTraining));
+  }
+  return scores;
 }
 
 Result<Rows> recorded_scores(const OpenStudy& study, const Arguments& arguments) {

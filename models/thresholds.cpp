@@ -9,6 +9,7 @@
 #include "core/log.h"
 #include "core/table.h"
 #include "models/retraining.h"
+#include "models/test_score.h"
 
 namespace detol::inline models {
 namespace {
@@ -60,6 +61,20 @@ Result<double> threshold_for(const ThresholdRequest& request, const Voters& netw
   const double threshold = best_threshold(request.metric, data, validation, outputs, recipe);
   log_info("threshold {:.4g}, the best of validation by {}", threshold, request.metric);
   return threshold;
+}
+
+Result<ThresholdScore> score_at(const ThresholdRequest& request, const TrainedNetwork& network,
+                                const StudyData& shared, const std::string& trained_on,
+                                const std::string& backend) {
+  const Voters voters{network.candidate.network, best_weights(network.checkpoint), network.shares};
+  const Dataset& data = *shared.data;
+  ThresholdScore score;
+  DETOL_ASSIGN(score.threshold, threshold_for(request, voters, shared, trained_on, backend));
+  const Range test = range_of(data.info, DataSplit::kTest);
+  DETOL_ASSIGN(const auto outputs, outputs_of(voters, data, test, backend));
+  add_metrics(metrics_at(score.threshold, data, test, outputs, network.candidate.recipe),
+              score.measured);
+  return score;
 }
 
 }  // namespace detol::inline models

@@ -36,4 +36,13 @@ Result<double> threshold_for(const ThresholdRequest& request, const Voters& netw
                              const StudyData& shared, const std::string& trained_on,
                              const std::string& backend);
 
+// ThresholdScore: what a network that decides by a threshold reaches in the test.
+struct ThresholdScore {
+  double threshold = 0;
+  event::Model measured;  // its test metrics alone
+};
+Result<ThresholdScore> score_at(const ThresholdRequest& request, const TrainedNetwork& network,
+                                const StudyData& shared, const std::string& trained_on,
+                                const std::string& backend);
+
 }  // namespace detol::inline models

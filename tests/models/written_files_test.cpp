@@ -73,6 +73,23 @@ TEST_F(WrittenNetwork, IsRoundedToEightBitsOnce) {
   EXPECT_EQ(again.error().message, "model 1 is in eight bits; take what it was made of");
 }
 
+// Of the test part, all with x from 0.5 on are "yes", and 0.61 is the probability of x = 0.45.
+TEST_F(WrittenNetwork, IsTestedByTheThresholdThatIsAskedFor) {
+  write_study({{}});
+  const OpenStudy study = open_study(storage(), "lin").value();
+  const StudyData shared = load_study_data(study).value();
+  const TrainedNetwork network =
+      trained_network(study, shared, storage(), trial_numbered(study, 0).value()).value();
+  const auto accuracy = [&](const ThresholdRequest& request) {
+    const auto score = score_at(request, network, shared, kOnTraining, "onednn");
+    EXPECT_TRUE(score) << score.error().message;
+    return score ? metric_of(score->measured, "test_accuracy") : std::nullopt;
+  };
+  EXPECT_EQ(accuracy({}), 3.0 / 5);
+  EXPECT_EQ(accuracy({.value = 0.61}), 1.0);
+  EXPECT_FALSE(score_at({.metric = "f1"}, network, shared, kOnValidationToo, "onednn"));
+}
+
 TEST_F(WrittenNetwork, AnswersACsvFileAndRowsOfJsonAlike) {
   write_study({{}});
   EXPECT_EQ(labels_of("x\n-1\n1\n"), (Words{"no", "yes"}));
