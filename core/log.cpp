@@ -97,10 +97,10 @@ Result<void> set_up_log(const LogOptions& options) {
   return {};
 }
 
-void log_line(LogLevel level, std::string_view text) {
-  const std::string line = without_controls(text);
-  if (level == LogLevel::kWarning && is_repeated(line)) level = LogLevel::kDebug;
-  logger()->log(to_spdlog(level), fmt::string_view(line.data(), line.size()));
+void log_line(LogLevel level, std::string_view line) {
+  const std::string clean = without_controls(line);
+  if (level == LogLevel::kWarning && is_repeated(clean)) level = LogLevel::kDebug;
+  logger()->log(to_spdlog(level), fmt::string_view(clean.data(), clean.size()));
 }
 
 Result<StderrRedirect> StderrRedirect::into(const std::string& file) {

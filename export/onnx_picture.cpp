@@ -42,7 +42,7 @@ class PictureNodes : private OnnxNodes {
 
   // Returns an integer constant without dimensions; each is added once.
   std::string whole(std::int64_t number) {
-    const std::string name = fmt::format("picture.{}", number);
+    std::string name = fmt::format("picture.{}", number);
     if (wholes_.insert(number).second) integers(name, {}, {number});
     return name;
   }
@@ -159,7 +159,7 @@ class PictureNodes : private OnnxNodes {
                {centres(at + ".pixels", pixel, scale), centres(at + ".centres", line, pixels)})});
     const std::string reach =
         op("Mul", at + ".reach", {op("Max", at + ".wider", {pixels, scale}), whole(2)});
-    const std::string height =
+    std::string height =
         op("Max", at + ".height", {op("Sub", at + ".under", {reach, distance}), whole(0)});
     if (form_.fit != PictureFit::kPad) return height;
     const std::string is_there = op("And", at + ".is_there",

@@ -151,6 +151,7 @@ Result<std::optional<std::vector<float>>> onnx_runtime_logits(const Model& model
       fmt::format("{} -c {} {} {} >{} 2>&1", shell_quoted(python), shell_quoted(kScript),
                   shell_quoted(folder.path().string()), shell_quoted(fs::absolute(file).string()),
                   shell_quoted((folder.path() / "messages").string()));
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc's is safe
   const int status = std::system(command.c_str());
   if (WIFEXITED(status) && WEXITSTATUS(status) == kNotInstalled) return std::nullopt;
   const auto outputs = read_file(folder.path() / "outputs");

@@ -38,7 +38,7 @@ Result<std::string> svg_bytes(const Model& model) {
   const std::string command = fmt::format(
       "{} -Tsvg -o {} {} >&2", shell_quoted(find_program(kGraphviz)), shell_quoted(drawn.string()),
       shell_quoted((folder.path() / "graph.dot").string()));
-  if (std::system(command.c_str()) != 0)
+  if (std::system(command.c_str()) != 0)  // NOLINT(concurrency-mt-unsafe): glibc's is safe
     return fail(ErrorCode::kExport, "Graphviz cannot draw the network; export dot");
   return read_file(drawn);
 }

@@ -154,17 +154,17 @@ Result<Study*> SqliteLedger::locked(StudyId id) {
 
 }  // namespace
 
-Result<std::unique_ptr<Ledger>> Ledger::open(const fs::path& given) {
-  const fs::path path = real_path(given);
-  DETOL_ASSIGN(WritableDatabase writing, WritableDatabase::open(path, Access::kShared));
+Result<std::unique_ptr<Ledger>> Ledger::open(const fs::path& path) {
+  const fs::path real = real_path(path);
+  DETOL_ASSIGN(WritableDatabase writing, WritableDatabase::open(real, Access::kShared));
   DETOL_ASSIGN(EventWriter writer,
                writing.pages().run([&] { return EventWriter::make(writing.database()); }));
-  Snapshots snapshots(path, system_clock());
-  if (is_on_network(path)) {
+  Snapshots snapshots(real, system_clock());
+  if (is_on_network(real)) {
     log_info(
         "{} is on a network file system: until the end only this process can open it; "
         "others read {}, a copy at most a minute old (docs/knowledge-base.md)",
-        path.string(), snapshot_of(path).string());
+        real.string(), snapshot_of(real).string());
   }
   return std::make_unique<SqliteLedger>(std::move(writing), std::move(writer),
                                         std::move(snapshots));

@@ -108,11 +108,11 @@ bool read_numbers(const Json& list, std::size_t count, Take take) {
 // Fills in the metrics of the reports.
 bool read_metrics(const Json& metrics, std::span<NumberedReport> reports) {
   if (!metrics.is_object()) return false;
-  for (const auto& [name, list] : metrics.get_ref<const Json::object_t&>()) {
+  for (const auto& metric : metrics.get_ref<const Json::object_t&>()) {
     const auto take = [&](std::size_t i, double value) {
-      reports[i].report.metrics.emplace_back(name, value);
+      reports[i].report.metrics.emplace_back(metric.first, value);
     };
-    if (!read_numbers(list, reports.size(), take)) return false;
+    if (!read_numbers(metric.second, reports.size(), take)) return false;
   }
   return true;
 }

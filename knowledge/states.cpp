@@ -121,7 +121,7 @@ std::string to_text(const EndReason& reason) {
 
 std::optional<EndReason> end_reason_from(TrialState state, std::string_view text) {
   if (state < TrialState::kComplete) return std::nullopt;
-  if (const auto same = same_trial_from(text)) return same;
+  if (auto same = same_trial_from(text)) return same;
   if (state == TrialState::kFail) return EndReason{EndCause::kFailure, std::string(text)};
   if (state == TrialState::kPruned && !text.empty()) return pruned_from(text);
   if (text.empty()) return EndReason{};

@@ -44,7 +44,7 @@ std::size_t GpClimber::affordable() const {
   return std::max<std::size_t>(1, climbs * fewer / kManyCandidates);
 }
 
-Scored GpClimber::operator()(Scored start) {
+Scored GpClimber::operator()(const Scored& start) {
   Scored at = climb_numbers(start);
   for (int round = 0; round < 3; ++round) {
     const Scored stepped = step_choices(at);

@@ -29,7 +29,7 @@ class GpClimber {
 
   // Returns a genome that is no worse than `start`, whose value counts its chance of success, after
   // about thirty evaluations of O(n^2) for each round over the numbers.
-  Scored operator()(Scored start);
+  Scored operator()(const Scored& start);
 
  private:
   Scored climb_numbers(const Scored& start);

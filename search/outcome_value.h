@@ -30,6 +30,7 @@ struct RankedLoss {
   double loss = std::numeric_limits<double>::infinity();  // less is better; never NaN
 
   bool is_measured() const { return *this != RankedLoss(); }
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 sees a 0 in a defaulted <=>
   friend auto operator<=>(const RankedLoss& a, const RankedLoss& b) = default;
 };
 

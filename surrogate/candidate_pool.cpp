@@ -139,7 +139,7 @@ void CandidatePool::add(std::size_t first) {
 }
 
 std::size_t CandidatePool::bytes() const {
-  return blocks_.size() * (kBlockRows * candidates() * sizeof(float) + sizeof(blocks_[0])) +
+  return blocks_.size() * (kBlockRows * candidates() * sizeof(float) + sizeof(std::vector<float>)) +
          (6 * candidates() + z_.capacity() + o_.capacity()) * sizeof(double);
 }
 

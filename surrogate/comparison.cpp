@@ -29,9 +29,9 @@ std::vector<double> placements(std::span<const double> losses, std::span<const d
   std::ranges::sort(sorted);
   std::vector<double> shares;
   for (const double loss : losses) {
-    const auto equal = std::ranges::equal_range(sorted, loss);
-    const auto beaten = static_cast<double>(sorted.end() - equal.end());
-    shares.push_back((beaten + static_cast<double>(equal.size()) / 2) /
+    const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), loss);
+    const auto beaten = static_cast<double>(sorted.end() - last);
+    shares.push_back((beaten + static_cast<double>(last - first) / 2) /
                      static_cast<double>(sorted.size()));
   }
   return shares;

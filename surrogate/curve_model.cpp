@@ -160,9 +160,11 @@ CurveModel::CurveModel(const CurveScatter& scatter, const CurveKernel& kernel)
     // There are n - 1 degrees of freedom, as the mean is estimated.
     const double freedom = of.curves > 1 ? static_cast<double>(of.curves - 1) : 0;
     const double a = kernel.strength / 2, a_after = a + freedom / 2;
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody reads signgam
+    const double gamma = std::lgamma(a), gamma_after = std::lgamma(a_after);
     if (freedom > 0)
       log_evidence_ += 0.5 * (log_prior - log_factor) + a * std::log(prior_square / 2) -
-                       a_after * std::log(left_square / 2) + std::lgamma(a_after) - std::lgamma(a);
+                       a_after * std::log(left_square / 2) + gamma_after - gamma;
 
     step.constant = of.mean[j] - dot(step.slopes, std::span(of.mean).first(j));
     step.variance = left_square / (kernel.strength + freedom - 2);

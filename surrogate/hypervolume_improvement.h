@@ -29,6 +29,7 @@ namespace detol::inline surrogate {
 // FreeBox: a box of the region that a front does not dominate.
 struct FreeBox {
   Losses low, high;  // low may be minus infinity
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 sees a 0 in a defaulted <=>
   friend auto operator<=>(const FreeBox& a, const FreeBox& b) = default;
 };
 

@@ -99,7 +99,7 @@ Bins bins_of(const Domain& domain, std::size_t index, std::span<const ScoredTria
   const auto bin_of = [&](double value) {
     if (!by_rank)
       return static_cast<std::size_t>(std::ranges::lower_bound(distinct, value) - distinct.begin());
-    const auto [first, last] = std::ranges::equal_range(values, value);
+    const auto [first, last] = std::equal_range(values.begin(), values.end(), value);
     const double middle = static_cast<double>(first - values.begin() + last - values.begin()) / 2;
     return static_cast<std::size_t>(most * middle / n);
   };

@@ -58,6 +58,7 @@ void square_triangle(Block lower) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): it is written to
 void invert_from_factor(Eigen::Ref<Eigen::MatrixXd> factor) {
   invert_triangle(factor);
   square_triangle(factor);

@@ -32,8 +32,8 @@ struct FileName {
   int attempt = 0;
 
   bool is_finished_epoch() const { return steps == 0; }
-  auto operator<=>(const FileName&) const =
-      default;  // NOLINT(modernize-use-nullptr): clang-tidy 14
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 sees a 0 in a defaulted <=>
+  auto operator<=>(const FileName&) const = default;
 };
 
 std::string text_of(const FileName& name) {

@@ -51,7 +51,7 @@ std::optional<Evaluation> CheckpointedReports::tell_waiting() {
     const EpochReport& report = history[told_++];
     if (report.epochs() <= job_.acknowledged) continue;
     const bool more = told_ < history.size() && report.epochs() < control_.undecided;
-    const auto end = end_of(report_(report, more));
+    auto end = end_of(report_(report, more));
     if (end && !more) return end;
   }
   return std::nullopt;

@@ -165,6 +165,7 @@ class CommandRun {
     if (exit.signal != 0)
       return failure(Cause::kCrashed,
                      fmt::format("the program was killed by signal {} ({}{}){}", exit.signal,
+                                 // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc's is safe
                                  ::strsignal(exit.signal),
                                  exit.signal == SIGKILL ? ", perhaps for lack of memory" : "",
                                  output.last_words()));

@@ -20,8 +20,8 @@ using enum InIdentity;
 
 template <typename Row>
 std::span<const std::string_view> words_of(std::span<const Row> table) {
-  static const std::vector<std::string_view> words = names_of(table);
-  return words;
+  static const std::vector<std::string_view> kWords = names_of(table);
+  return kWords;
 }
 
 Field number(std::string_view key, double low, double high) {
@@ -55,7 +55,7 @@ using R = Recipe;
 using Table = std::array<TrainingSetting, 36>;
 
 const Table& table() {
-  static const Table rows = {{
+  static const Table kRows = {{
       {"optimizer", kParameters, word("optimizer", optimizers()), &R::optimizer, kFirstOfGroup},
       {"lr", kParameters, number("lr", 1e-12, 1e3), &R::lr, kAlways},
       {"momentum", kParameters, number("momentum", 0, 0.9999), &R::momentum, kAlways},
@@ -100,7 +100,7 @@ const Table& table() {
        {.key = "early_reports", .kind = kInts, .low = 2, .high = 1000},
        &R::early_reports},
   }};
-  return rows;
+  return kRows;
 }
 
 // Counts the fields of an aggregate: how many values it can be made of.
@@ -183,11 +183,11 @@ std::span<const TrainingSetting> training_settings() {
 
 std::span<const Field> settings_fields(std::string_view section) {
   static FieldLists lists;
-  static const std::map<std::string_view, std::span<const Field>> known = {
+  static const std::map<std::string_view, std::span<const Field>> kKnown = {
       {kParameters, lists.of(std::string(kParameters))},
       {kTraining, lists.of(std::string(kTraining))},
       {kAugment, lists.of(std::string(kAugment))}};
-  return known.at(section);
+  return kKnown.at(section);
 }
 
 void read_settings(const json& file, Recipe& recipe) {

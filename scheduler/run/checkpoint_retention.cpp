@@ -25,6 +25,7 @@ struct EndedAs {
   double loss = 0;
   bool is_pruned = false;  // of equal ones those that are not come first, then the first
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 sees a 0 in a defaulted <=>
   auto operator<=>(const EndedAs&) const = default;
 };
 

@@ -48,7 +48,7 @@ Result<Preprocessing> read_preprocessing(const std::filesystem::path& path);
 nlohmann::json json_of(const TableEncoder& table);
 nlohmann::json json_of(const TableDialect& dialect);
 nlohmann::json json_of(const PictureForm& pictures);
-Result<TableEncoder> table_from(const nlohmann::json& json, const nlohmann::json& dialect);
-Result<PictureForm> pictures_from(const nlohmann::json& json);
+Result<TableEncoder> table_from(const nlohmann::json& columns, const nlohmann::json& dialect);
+Result<PictureForm> pictures_from(const nlohmann::json& all);
 
 }  // namespace detol::inline trainer

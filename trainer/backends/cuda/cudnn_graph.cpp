@@ -204,7 +204,8 @@ std::vector<Config> configs_of(const Graph& graph) {
     }
   }
   // Engines that are compiled at run time would delay a candidate's start.
-  std::ranges::stable_partition(configs, [](const Config& c) { return !c.compiles; });
+  std::stable_partition(configs.begin(), configs.end(),
+                        [](const Config& c) { return !c.compiles; });
   return configs;
 }
 

@@ -47,6 +47,7 @@ struct Fit {
   std::size_t lines = 0;
   std::size_t cells = 0;  // of these lines, less one
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 sees a 0 in a defaulted <=>
   friend auto operator<=>(const Fit& a, const Fit& b) = default;
 };
 

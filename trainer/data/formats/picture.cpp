@@ -98,8 +98,8 @@ std::optional<PictureDecoders::Failure> PictureDecoders::decode(std::span<const 
                                                                 const Shape& shape,
                                                                 std::span<std::uint8_t> out) {
   const auto size = static_cast<std::size_t>(shape.elements());
-  static const auto processors = static_cast<std::size_t>(usable_cores().count);
-  const std::size_t threads = std::min({files.size(), processors, kMostThreads});
+  static const auto kProcessors = static_cast<std::size_t>(usable_cores().count);
+  const std::size_t threads = std::min({files.size(), kProcessors, kMostThreads});
   while (decoders_.size() < threads) decoders_.emplace_back(form_);
   std::vector<PictureError> failures(files.size());
   std::atomic<std::size_t> next = 0;

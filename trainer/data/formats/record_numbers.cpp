@@ -37,7 +37,7 @@ void RecordNumbers::add(double number, bool is_new) {
 }
 
 void RecordNumbers::move_last_to_front() {
-  if (!numbers_.empty()) std::ranges::rotate(numbers_, numbers_.end() - 1);
+  if (!numbers_.empty()) std::rotate(numbers_.begin(), numbers_.end() - 1, numbers_.end());
 }
 
 bool RecordNumbers::grow() const {
