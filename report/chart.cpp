@@ -57,7 +57,7 @@ class Canvas {
     static constexpr std::array<std::array<std::uint8_t, 2>, 4> kBits = {
         {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}}};
     if (x < 0 || x >= width() || y < 0 || y >= height()) return;
-    Cell& cell = cells_[static_cast<std::size_t>(y / high_ * columns_ + x / wide_)];
+    Cell& cell = cells_[index_of(y / high_, x / wide_)];
     cell.bits |= kBits[static_cast<std::size_t>(y % high_)][static_cast<std::size_t>(x % wide_)];
     cell.has_line |= is_line;
   }
@@ -65,7 +65,7 @@ class Canvas {
   std::string row(int row, bool color) const {
     std::string text;
     for (int column = 0; column < columns_; ++column) {
-      const Cell& cell = cells_[static_cast<std::size_t>(row * columns_ + column)];
+      const Cell& cell = cells_[index_of(row, column)];
       const bool stands_out = color && cell.has_line;
       if (stands_out) text += kLineColor;
       text += character(cell);
@@ -79,6 +79,11 @@ class Canvas {
     std::uint8_t bits = 0;
     bool has_line = false;
   };
+
+  std::size_t index_of(int row, int column) const {
+    const int index = row * columns_ + column;
+    return static_cast<std::size_t>(index);
+  }
 
   // Braille patterns are U+2800 and the bits of their dots (Unicode, block "Braille Patterns").
   std::string character(const Cell& cell) const {

@@ -25,6 +25,7 @@ struct ShownPoint {
   double value = 0;  // of the first objective
 };
 
+// NOLINTNEXTLINE(bugprone-exception-escape): nothing that it has throws when it is moved
 struct ShownTrial {
   TrialId trial = 0;
   std::string state, failure, reason, algorithm;

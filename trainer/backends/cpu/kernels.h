@@ -138,7 +138,7 @@ inline constexpr std::ptrdiff_t kWinogradGap = 16;  // floats between scratch bu
 // registers.
 constexpr std::ptrdiff_t winograd_scratch(std::ptrdiff_t inputs, std::ptrdiff_t outputs) {
   return (36 + 9) * inputs * outputs + 36 * kWinogradTiles * (inputs + outputs) +
-         3 * 36 * kWinogradGap;
+         kWinogradGap * 3 * 36;
 }
 
 struct Kernels {

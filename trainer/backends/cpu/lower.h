@@ -19,7 +19,7 @@ inline Window window_of(const Builder& b, const Layer& layer, const Value& x, co
 
 // Appends a step that zeroes the padding channels of a blocked value: of its data or of a gradient
 // term.
-void clear_padding(Builder& builder, const Value& value, Buffer* values);
+void clear_padding(Builder& b, const Value& y, Buffer* values);
 
 // Returns the Result of an action that calls oneDNN; an exception of oneDNN becomes an error
 // (kInternal), but a failed allocation stays std::bad_alloc.
