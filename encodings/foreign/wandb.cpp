@@ -167,7 +167,7 @@ class SweepReader {
 
   // Returns the text of a key of the sweep; empty if it is not there.
   Result<std::string> word_at(std::string_view key) const {
-    const auto text = text_at(tree_, key);
+    auto text = text_at(tree_, key);
     if (!text) return source_.error(tree_.find(key)->at, text.error().message);
     return text;
   }

@@ -354,7 +354,7 @@ sqlite3_vfs vfs_over(const char* name, const char* base_name) {
 }  // namespace
 
 const char* page_checksum_vfs() {
-  static const bool is_registered = [] {
+  static const bool kIsRegistered = [] {
     static sqlite3_vfs locked{}, unlocked{};
     sqlite3_initialize();
     locked = vfs_over(kPageChecksumVfs, "unix");
@@ -362,7 +362,7 @@ const char* page_checksum_vfs() {
     return sqlite3_vfs_register(&locked, 0) == SQLITE_OK &&
            sqlite3_vfs_register(&unlocked, 0) == SQLITE_OK;
   }();
-  (void)is_registered;  // sqlite3_open_v2 says "no such vfs" if it is not
+  (void)kIsRegistered;  // sqlite3_open_v2 says "no such vfs" if it is not
   return kPageChecksumVfs;
 }
 

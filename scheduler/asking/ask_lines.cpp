@@ -306,7 +306,7 @@ void call(Callers& callers, const StudyConfig& config, std::string_view line,
   if (!parsed) return answer(compact(error_of(parsed.error())));
   if (!parsed->is_object()) return answer(R"({"error":"a call is one JSON object in a line"})");
   if (parsed->contains("id"))
-    answer = [id = compact(parsed->at("id")), answer = std::move(answer)](std::string text) {
+    answer = [id = compact(parsed->at("id")), answer = std::move(answer)](const std::string& text) {
       answer("{\"id\":" + id + (text == "{}" ? "}" : "," + text.substr(1)));
     };
   Call(callers, config, caller, std::move(answer)).make(*parsed);

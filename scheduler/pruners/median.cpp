@@ -73,7 +73,8 @@ class Median final : public Pruner {
 
   Advice judge_all(TrialId trial, double epochs, std::span<const double> values) override {
     const Losses losses = losses_of(settings_, values);
-    Curve& curve = curves_.try_emplace(trial, Losses(losses.size(), 0), losses).first->second;
+    Curve& curve =
+        curves_.try_emplace(trial, Curve{Losses(losses.size(), 0), losses}).first->second;
     curve.reports += 1;
     Losses mean;
     for (std::size_t i = 0; i < losses.size(); ++i) {

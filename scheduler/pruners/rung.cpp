@@ -1,6 +1,7 @@
 #include "scheduler/pruners/rung.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "surrogate/pareto.h"
 
@@ -39,14 +40,14 @@ void Rung::withdraw(const RungPlace& place) {
 
 void Rung::raise(RungPlace place) {
   rest_.erase(place);
-  best_.insert(place);
   if (paused_.contains(place.trial)) promotable_.insert(place);
+  best_.insert(std::move(place));
 }
 
 void Rung::lower(RungPlace place) {
   best_.erase(place);
-  rest_.insert(place);
   promotable_.erase(place);
+  rest_.insert(std::move(place));
 }
 
 }  // namespace detol::inline scheduler

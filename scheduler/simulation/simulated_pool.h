@@ -39,7 +39,7 @@ class SimulatedPool final : public Pool {
   std::vector<Claim> claims() override { return {}; }
   std::vector<Slot> free() override;
   std::optional<Slot> slot_after(TrialId trial, int attempt) override;
-  void start(int worker, const message::Train& train) override;
+  void start(int number, const message::Train& train) override;
   void acknowledge(const message::ReportAck& ack) override;
   void acknowledge(const message::EndAck& ack) override;
   void drop(TrialId trial) override;
@@ -88,9 +88,9 @@ class SimulatedPool final : public Pool {
   void expect(int worker, double due_s);
   Worker* training(TrialId trial, int attempt, int& number);
   void stop_training(Worker& worker);
-  void release(int worker);
-  void lose(int worker);
-  std::optional<PoolEvent> happen(int worker);
+  void release(int number);
+  void lose(int number);
+  std::optional<PoolEvent> happen(int number);
   void count_live(int change);
   bool drop_outdated();
 

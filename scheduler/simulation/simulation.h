@@ -72,6 +72,6 @@ struct SimulationReport {
 
 // Errors: kInput where no budget ends it, or the curves do not fit; those of Ledger::open and
 // create_study.
-Result<SimulationReport> simulate(const SimulationSettings& settings);
+Result<SimulationReport> simulate(const SimulationSettings& given);
 
 }  // namespace detol::inline scheduler
