@@ -61,7 +61,7 @@ class Peer {
                                      {"train_accuracy", 1.0 - 0.9 / epoch}},
                          .work = 1e9 * epoch,
                          .train_s = 1,
-                         .step = 100 * epoch}});
+                         .step = std::int64_t{100} * epoch}});
   }
 
   void on(const message::Setup&) { say(hello(true)); }

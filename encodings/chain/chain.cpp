@@ -228,13 +228,13 @@ void add_stage(Chain& chain, const json& stage, std::size_t index) {
 }  // namespace
 
 std::span<const std::string_view> block_operations() {
-  static const auto words = names_of<OpRow>(kOps);
-  return words;
+  static const auto kWords = names_of<OpRow>(kOps);
+  return kWords;
 }
 
 std::span<const std::string_view> block_norms() {
-  static const auto words = names_of<NormRow>(kNorms);
-  return words;
+  static const auto kWords = names_of<NormRow>(kNorms);
+  return kWords;
 }
 
 Result<Implied> imply_chain(json& architecture) {

@@ -271,15 +271,17 @@ Result<Network> decode_layers(const json& architecture, const Task& task) {
   DETOL_ASSIGN(const std::vector<Word> words, layers_of(section));
   const bool batch_norm = section.value("batch_norm", true);
   const auto layers = std::ranges::count_if(words, [](const Word& word) { return !word.ends(); });
-  const double dropouts = static_cast<double>(layers / 2);
+  const auto dropouts = layers / 2;
   NetworkBuilder builder(task.input);
   Path path(builder, builder.input(), "");
   add_stem(path, architecture.value("stem", json{{"op", "none"}}));
   for (std::int64_t i = 0; i < layers; ++i) {
     path.enter(fmt::format("layers.{}", i));
     add_word(path, words[static_cast<std::size_t>(i)], batch_norm);
-    const auto pairs = static_cast<double>((i + 1) / 2);
-    if (i % 2 == 1) path.dropout(section.value("dropout", 0.0) * pairs / dropouts);
+    const auto pairs = (i + 1) / 2;
+    if (i % 2 == 1)
+      path.dropout(section.value("dropout", 0.0) * static_cast<double>(pairs) /
+                   static_cast<double>(dropouts));
   }
   const bool pools = !words.empty() && words.back().kind == Kind::kGlobalAvgPool;
   add_head(path, head_of(architecture, pools), task.classes);

@@ -40,7 +40,8 @@ std::vector<double> axis_around_zero(double reach, int points) {
 
 std::vector<double> axis_over(double low, double high, int points) {
   const double step = high > low ? (high - low) / (points - 2) : 1;
-  const double before = high > low ? std::min(std::ceil(-low / step), points - 1.0) : points / 2;
+  const int middle = points / 2;
+  const double before = high > low ? std::min(std::ceil(-low / step), points - 1.0) : middle;
   std::vector<double> axis;
   for (int i = 0; i < points; ++i) axis.push_back(step * (i - before));
   return axis;

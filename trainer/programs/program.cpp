@@ -16,6 +16,7 @@
 #include <fstream>
 #include <optional>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "core/child_process.h"
@@ -184,7 +185,8 @@ Result<Program> Program::start(const ProgramStart& start) {
   DETOL_ASSIGN(const fs::path path, runnable_program(name, start.folder));
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   auto output = new_pipe(), lifeline = new_pipe(), failure = new_pipe();
-  if (!output || !lifeline || !failure) return cannot_run(name, std::strerror(errno));
+  if (!output || !lifeline || !failure)
+    return cannot_run(name, std::generic_category().message(errno));
   ::fcntl(output->read.get(), F_SETFL, O_NONBLOCK);
   std::vector<std::string> arguments = start.arguments, environment = environment_of(start);
   const std::string folder = start.folder.string();
@@ -196,12 +198,12 @@ Result<Program> Program::start(const ProgramStart& start) {
                             .lifeline = lifeline->read.get(),
                             .failure = failure->written.get(),
                             .parent = ::getpid()});
-  if (pid < 0) return cannot_run(name, std::strerror(errno));
+  if (pid < 0) return cannot_run(name, std::generic_category().message(errno));
   { const Descriptor closed = std::move(failure->written); }  // or the read would wait
   int error = 0;
   if (::read(failure->read.get(), &error, sizeof error) == sizeof error) {
     wait_for_end(pid);
-    return cannot_run(name, std::strerror(error));
+    return cannot_run(name, std::generic_category().message(error));
   }
   Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   return Program(pid, std::move(process), std::move(output->read), std::move(lifeline->written));

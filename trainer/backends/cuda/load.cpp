@@ -18,7 +18,7 @@ constexpr const char* kDriver = "libcuda.so.1";
 
 // Returns the reason why dlopen() failed.
 std::string why_not_loaded() {
-  const char* reason = dlerror();
+  const char* reason = dlerror();  // NOLINT(concurrency-mt-unsafe): glibc's is safe
   return reason != nullptr ? reason : "no reason given";
 }
 
@@ -30,7 +30,7 @@ fs::path own_folder() {
 
 // Returns the path of the library; empty if there is none.
 fs::path library_path() {
-  const char* named = std::getenv("DETOL_CUDA_LIBRARY");
+  const char* named = std::getenv("DETOL_CUDA_LIBRARY");  // NOLINT(concurrency-mt-unsafe)
   if (named != nullptr && *named != '\0') return named;
   std::error_code ignored;
   for (const fs::path& folder : {own_folder(), own_folder() / "../lib/detol"}) {
@@ -75,6 +75,7 @@ Result<const CudaPlugin*> load() {
   if (path.empty())
     return fail(ErrorCode::kUsage,
                 fmt::format("this build has no GPU backend ({})", why_not_built()));
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   if (std::getenv("DETOL_CUDA_LIBRARY") == nullptr) DETOL_TRY(find_device());
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
@@ -92,8 +93,8 @@ Result<const CudaPlugin*> load() {
 }  // namespace
 
 Result<const CudaPlugin*> cuda_plugin() {
-  static const Result<const CudaPlugin*> loaded = load();
-  return loaded;
+  static const Result<const CudaPlugin*> kLoaded = load();
+  return kLoaded;
 }
 
 bool has_cuda_library() {
@@ -106,11 +107,11 @@ Result<CudaReport> cuda_report() {
 }
 
 std::string why_not_cudnn() {
-  static const std::string reason = [] {
+  static const std::string kReason = [] {
     const Result<CudaReport> report = cuda_report();
     return report ? std::string() : report.error().message;
   }();
-  return reason;
+  return kReason;
 }
 
 Result<std::unique_ptr<Executable>> compile_cudnn(const Network& network, const Recipe& recipe,
