@@ -38,6 +38,7 @@ Result<int> run_dashboard(const Arguments& arguments) {
   DETOL_ASSIGN(const std::string token, token_from_word(arguments.text("token", "auto")));
   const std::string& storage = arguments.globals.storage;
   DETOL_TRY(Reader::open(storage));
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread
   ::mallopt(M_ARENA_MAX, 2);  // an arena for each thread would keep what it frees
   [[maybe_unused]] const int niceness = ::nice(kPolite);
   AwaitedSignals signals;  // before there are threads, which inherit that they are blocked

@@ -6,7 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <map>
-#include <ranges>
+#include <span>
 
 #include "core/clock.h"
 #include "core/exit_code.h"
@@ -94,7 +94,8 @@ Result<Plan> plan_of(const OpenStudy& study, const StudyConfig& config) {
   double limit = 0, round = 0;
   for (const TrialSummary& one : trials) limit += kShareOfSearch * cost_of(one, is_timed);
   Plan plan;
-  for (const TrialSummary& one : trials | std::views::take(kFinalists)) {
+  for (const TrialSummary& one :
+       std::span(trials).first(std::min<std::size_t>(kFinalists, trials.size()))) {
     const double share = one.best_epoch / one.epochs;
     round += cost_of(one, is_timed) * share;
     if (round > limit) break;
@@ -106,21 +107,24 @@ Result<Plan> plan_of(const OpenStudy& study, const StudyConfig& config) {
   return plan;
 }
 
-// Trains a finalist on a fold, in a child process, until the epoch that counts.
-Result<Evaluation> train_on(const Dataset& data, const StudyConfig& config, const RunOptions& run,
-                            const Finalist& one, const fs::path& folder, const Reporter& report,
-                            Control& control) {
-  auto candidate = config.candidate(one.genome, data.info.task);
+Result<Job> job_of(const Finalist& one, const StudyConfig& config, const Task& task,
+                   const fs::path& folder) {
+  auto candidate = config.candidate(one.genome, task);
   if (!candidate) return fail(ErrorCode::kInput, candidate.error().reason);
-  const Job job{.trial = one.trial,
-                .seed = trial_seed(config.seed, one.trial),
-                .candidate = *std::move(candidate),
-                .folder = folder / std::to_string(one.trial)};
-  DETOL_ASSIGN(const auto trainer, make_trainer_on(data, {.backend = run.backend}));
-  control.undecided = one.epochs;
+  return Job{.trial = one.trial,
+             .seed = trial_seed(config.seed, one.trial),
+             .candidate = *std::move(candidate),
+             .folder = folder / std::to_string(one.trial)};
+}
+
+// Trains a finalist on a fold, in a child process, until the epoch that counts.
+Result<Evaluation> train_on(const Dataset& data, const std::string& backend, const Job& job,
+                            double epochs, const Reporter& report, Control& control) {
+  DETOL_ASSIGN(const auto trainer, make_trainer_on(data, {.backend = backend}));
+  control.undecided = epochs;
   const auto until = [&](const EpochReport& epoch, bool more) {
     const Verdict verdict = report(epoch, more);
-    return epoch.epochs() >= one.epochs ? Verdict::kStop : verdict;
+    return epoch.epochs() >= epochs ? Verdict::kStop : verdict;
   };
   return trainer->evaluate(job, until, control);
 }
@@ -135,9 +139,11 @@ Result<bool> run_round(const StudyConfig& config, const RunOptions& run, int fol
   DETOL_ASSIGN(const Dataset data, load_dataset(part));
   std::vector<ChildTraining> trainings;
   for (const Finalist& one : finalists) {
-    trainings.emplace_back([&, of = &one](int place, const Reporter& report, Control& control) {
+    DETOL_ASSIGN(Job job, job_of(one, config, data.info.task, folder));
+    trainings.emplace_back([&, job = std::move(job), epochs = one.epochs](
+                               int place, const Reporter& report, Control& control) {
       select_gpus(run.gpus, place);
-      return train_on(data, config, run, *of, folder, report, control);
+      return train_on(data, run.backend, job, epochs, report, control);
     });
   }
   std::vector<std::vector<Metric>> last(finalists.size());

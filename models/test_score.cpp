@@ -89,7 +89,7 @@ void add_metrics(const std::vector<TestMetric>& metrics, event::Model& model) {
 }
 
 std::string inference_backend(const std::filesystem::path& storage, const std::string& study) {
-  const std::string trained_by = last_backend(storage, study).value_or("");
+  std::string trained_by = last_backend(storage, study).value_or("");
   if (trained_by != "cudnn") return "onednn";
   const auto gpus = gpus_to_join("auto", trained_by);
   if (!gpus) return "onednn";

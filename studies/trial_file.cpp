@@ -88,7 +88,7 @@ class TrialReader {
   }
 
   FileColumn column_of(const std::string& header) {
-    const FileColumn column = known_column(header);
+    FileColumn column = known_column(header);
     if (column.kind == Kind::kUnknown) unknown_.insert(header);
     return column;
   }

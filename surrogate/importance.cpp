@@ -64,7 +64,8 @@ std::vector<ScoredTrial> sorted_trials(const Space& space, std::span<const Genom
   for (std::size_t i = 0; i < genomes.size(); ++i) {
     if (!std::isfinite(losses[i])) continue;
     const std::span<const double> codes = genomes[i].codes();
-    ScoredTrial& trial = trials.emplace_back(losses[i], std::vector(codes.begin(), codes.end()));
+    ScoredTrial& trial =
+        trials.emplace_back(ScoredTrial{losses[i], std::vector(codes.begin(), codes.end())});
     const std::vector<bool> counts = space.expressed(genomes[i]);
     for (std::size_t d = 0; d < codes.size(); ++d) {
       if (!counts[d]) trial.codes[d] = std::numeric_limits<double>::quiet_NaN();

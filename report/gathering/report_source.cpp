@@ -87,11 +87,12 @@ void add_importance(const OpenStudy& study, const std::optional<std::vector<Tria
 void add_networks(const OpenStudy& study, const std::string& storage,
                   const std::optional<std::vector<TrialId>>& among, ReportSource& source) {
   auto networks = best_networks(study, source.config, storage, among);
-  if (networks)
-    source.networks = *std::move(networks);
-  else
+  if (!networks) {
     source.why_no_networks = networks.error().message;
-  if (networks && source.networks.empty())
+    return;
+  }
+  source.networks = *std::move(networks);
+  if (source.networks.empty())
     source.why_no_networks = "No trial with a network has reported a number yet.";
 }
 
