@@ -9,14 +9,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 namespace detol::inline encoding {
 namespace {
 
 constexpr std::string_view kTextVersion = "1";
-constexpr std::size_t kMostNodes = 100'000;
-constexpr int kDeepest = 16;  // repeats within repeats
 
 struct LetterRow {
   char letter;
@@ -48,7 +45,7 @@ char letter_of(const Layer& layer) {
     if (each.kind == layer.kind && (!has_choice || each.activation == layer.activation))
       return each.letter;
   }
-  return '?';  // which no reader takes
+  return '?';
 }
 
 std::string word_of(std::span<const Node> nodes, NodeId id) {
@@ -114,133 +111,6 @@ void append_folded(std::string& text, LayerWords words) {
   }
 }
 
-// Returns false if sums over the elements may overflow.
-bool is_possible(const Shape& shape) {
-  constexpr std::int64_t kMostOfASide = std::int64_t{1} << 20;
-  constexpr double kMostElementsRead = 0x1.0p40;
-  double elements = 1;
-  for (const std::int64_t side : {shape.channels, shape.height, shape.width}) {
-    if (side < 1 || side > kMostOfASide) return false;
-    elements *= static_cast<double>(side);
-  }
-  return elements <= kMostElementsRead;
-}
-
-// TextReader reads a network's text from left to right.
-class TextReader {
- public:
-  explicit TextReader(std::string_view text) : text_(text) {}
-
-  Result<std::vector<Node>> nodes() {
-    if (!skip(kTextVersion) || !skip(" ")) return broken_text("not version 1 of a network");
-    Shape input;
-    const bool has_shape = number(input.channels) && skip("x") && number(input.height) &&
-                           skip("x") && number(input.width);
-    if (!has_shape || !is_possible(input)) return broken_text("no shape of the input");
-    nodes_.push_back({.layer = {}, .inputs = {}, .shape = input, .name = {}});
-    while (skip(" ")) DETOL_TRY(item(0));
-    if (at_ < text_.size()) return broken_text("no layer");
-    return std::move(nodes_);
-  }
-
- private:
-  Result<void> item(int depth) {
-    std::size_t count = 0;
-    if (!number(count)) return layer();
-    if (!skip("(") || count == 0 || depth == kDeepest) return broken_text("no repeated layers");
-    const std::size_t first = at_;
-    for (std::size_t i = 0; i < count; ++i) {
-      at_ = first;
-      do {
-        DETOL_TRY(item(depth + 1));
-      } while (skip(" "));
-      if (!skip(")")) return broken_text("no end of the repeated layers");
-    }
-    return {};
-  }
-
-  Result<void> layer() {
-    if (nodes_.size() == kMostNodes) return broken_text("too many layers");
-    const auto row =
-        std::ranges::find(kLetters, at_ < text_.size() ? text_[at_] : '\0', &LetterRow::letter);
-    if (row == kLetters.end()) return broken_text("no layer");
-    ++at_;
-    Node node;
-    node.layer.kind = row->kind;
-    node.layer.activation = row->activation;
-    const bool has_channels =
-        row->kind == LayerKind::kDropout ? number(node.layer.rate) : number(node.layer.channels);
-    const bool is_depthwise = fields(node.layer);
-    if (!inputs(node)) return broken_text("no distance to an input");
-    std::vector<Shape> shapes;
-    for (const NodeId input : node.inputs) shapes.push_back(nodes_[input].shape);
-    if (row->kind == LayerKind::kConv && !has_channels)
-      node.layer.channels = shapes.front().channels;
-    if (is_depthwise) node.layer.groups = shapes.front().channels;
-    const auto shape = output_shape(node.layer, shapes);
-    if (!shape) return broken_text(shape.error().message);
-    node.shape = *shape;
-    nodes_.push_back(std::move(node));
-    return {};
-  }
-
-  // Reads the fields after the number; returns true if one of them is "w".
-  bool fields(Layer& layer) {
-    bool is_depthwise = false;
-    while (true) {
-      if (skip("w"))
-        is_depthwise = true;
-      else if (skip("b"))
-        layer.bias = true;
-      else if (!field("k", layer.kernel) && !field("h", layer.kernel_height) &&
-               !field("s", layer.stride) && !field("g", layer.groups) &&
-               !field("d", layer.dilation))
-        return is_depthwise;
-    }
-  }
-
-  // Returns false if there is no such field, or it has no number.
-  bool field(std::string_view name, std::int64_t& value) { return skip(name) && number(value); }
-
-  bool inputs(Node& node) {
-    if (!skip("@")) {
-      node.inputs = {nodes_.size() - 1};
-      return true;
-    }
-    do {
-      std::size_t distance = 0;
-      if (!number(distance) || distance == 0 || distance > nodes_.size()) return false;
-      node.inputs.push_back(nodes_.size() - distance);
-    } while (skip(","));
-    return true;
-  }
-
-  bool skip(std::string_view word) {
-    if (!text_.substr(at_).starts_with(word)) return false;
-    at_ += word.size();
-    return true;
-  }
-
-  template <typename Number>
-  bool number(Number& value) {
-    const char* const end = text_.data() + text_.size();
-    const auto read = std::from_chars(text_.data() + at_, end, value);
-    if (read.ec != std::errc() || text_[at_] == '-') return false;
-    at_ = static_cast<std::size_t>(read.ptr - text_.data());
-    return true;
-  }
-
-  tl::unexpected<Error> broken_text(std::string_view what) const {
-    return fail(
-        ErrorCode::kInput,
-        fmt::format("the text of a network, byte {}: {}; of a newer detol, or damaged", at_, what));
-  }
-
-  std::string_view text_;
-  std::size_t at_ = 0;
-  std::vector<Node> nodes_;
-};
-
 }  // namespace
 
 std::string to_text(const Network& network) {
@@ -250,10 +120,6 @@ std::string to_text(const Network& network) {
   std::string text;
   append_folded(text, words);
   return text;
-}
-
-Result<std::vector<Node>> nodes_from_text(std::string_view text) {
-  return TextReader(text).nodes();
 }
 
 }  // namespace detol::inline encoding

@@ -19,18 +19,11 @@
 //   1 3x32x32 c16k3 b r 3(ck3 b r ck3 b +@1,6 r) p d10b
 
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "encodings/network/network.h"
 
 namespace detol::inline encoding {
 
 std::string to_text(const Network& network);
-
-// Returns the nodes of a text in its order, the input first, the output last, without names.
-// Errors (kInput): it is no such text, of a newer version, its shapes do not fit, or it has more
-// than 100,000 nodes.
-Result<std::vector<Node>> nodes_from_text(std::string_view text);
 
 }  // namespace detol::inline encoding
