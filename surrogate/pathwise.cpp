@@ -114,12 +114,6 @@ std::vector<double> PathwiseSample::prior(const Points& points) const {
   return sums;
 }
 
-double PathwiseSample::value(const Point& x) const {
-  Points one(x.numbers.size(), 0);
-  one.push_back(x);
-  return values(one)[0];
-}
-
 std::vector<double> PathwiseSample::values(const Points& points) const {
   std::vector<double> values = prior(points);
   std::vector<double> k(process_->rows());
@@ -129,19 +123,6 @@ std::vector<double> PathwiseSample::values(const Points& points) const {
     values[i] += mean + column(k).dot(column(weights_));
   }
   return values;
-}
-
-PathwiseSample::Slope PathwiseSample::slope(const Point& x) const {
-  const Eigen::Map<const Eigen::MatrixXd> frequencies(frequencies_.data(), to_index(kWaves),
-                                                      to_index(x.numbers.size()));
-  const Eigen::ArrayXd phases = frequencies * column(x.numbers) + column(starts_);
-  const Eigen::VectorXd down = column(amplitudes_).array() * phases.sin();
-  Slope slope{.value = value(x),
-              .gradient = process_->kernel().gradient(x, process_->points(), weights_)};
-  const Eigen::VectorXd by_waves = frequencies.transpose() * down;
-  for (std::size_t i = 0; i < slope.gradient.size(); ++i)
-    slope.gradient[i] -= by_waves[to_index(i)];
-  return slope;
 }
 
 JointPosterior::JointPosterior(const LazyGp& process, const Points& candidates) {

@@ -36,16 +36,8 @@ class PathwiseSample {
   // O(n^2 + n d kWaves) for n rows of d numbers. REQUIRES: has_pathwise_samples(process).
   PathwiseSample(const LazyGp& process, Rng rng);
 
-  // Returns the function's value at x. O((n + kWaves) d) per point.
-  double value(const Point& x) const;
+  // Returns the function's values. O((n + kWaves) d) per point.
   std::vector<double> values(const Points& points) const;
-
-  // Slope: the value and its gradient by the columns of numbers.
-  struct Slope {
-    double value = 0;
-    std::vector<double> gradient;
-  };
-  Slope slope(const Point& x) const;
 
  private:
   std::vector<double> prior(const Points& points) const;  // g

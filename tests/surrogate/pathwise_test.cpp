@@ -98,21 +98,6 @@ TEST(PathwiseSample, GoesThroughObservationsWithoutNoise) {
     EXPECT_NEAR(values[i], process.outcomes()[i], 1e-3);
 }
 
-TEST(PathwiseSample, HasTheGradientOfFiniteDifferences) {
-  const Space space = cube(3);
-  const LazyGp process = some_process(space, 20, 1e-3);
-  const PathwiseSample sample(process, Rng(6));
-  const Point x = some_points(space, 1)[0];
-  const PathwiseSample::Slope slope = sample.slope(x);
-  EXPECT_EQ(slope.value, sample.value(x));
-  for (std::size_t i = 0; i < 3; ++i) {
-    Point up = x, down = x;
-    up.numbers[i] += 1e-5;
-    down.numbers[i] -= 1e-5;
-    EXPECT_NEAR(slope.gradient[i], (sample.value(up) - sample.value(down)) / 2e-5, 1e-5);
-  }
-}
-
 TEST(PathwiseSample, IsAFunctionOfTheProcessAndTheStream) {
   const Space space = cube(2);
   const LazyGp process = some_process(space, 10, 1e-3);
