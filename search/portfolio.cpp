@@ -47,7 +47,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <deque>
 #include <unordered_map>
@@ -67,13 +66,10 @@ namespace detol::inline search {
 namespace {
 
 // kMembers, kMembersOfMany: the default members for one and for several objectives; the first has
-// the best imagined trials. kMembersOfArchitecture: those for one objective of networks. (On
-// NAS-Bench-201 the last two change nothing: the best cell took 49.5 and 64.5 trials with them, 48
-// and 65 without, medians of 200 seeds.)
-constexpr std::array<std::string_view, 3> kMembers = {"gp", "local", "evolution"};
-constexpr std::array<std::string_view, 3> kMembersOfMany = {"gp", "nsga2", "local"};
-constexpr std::array<std::string_view, 5> kMembersOfArchitecture = {"gp", "local", "evolution",
-                                                                    "reinforce", "qlearning"};
+// the best imagined trials. (For networks reinforce and qlearning as two more change nothing:
+// experiments/search_quality/RESULTS.md.)
+constexpr const char* kMembers = "gp local evolution";
+constexpr const char* kMembersOfMany = "gp nsga2 local";
 
 // Told trials until which gp proposes alone, if it is first.
 constexpr std::int64_t kAlone = 50, kAloneInBranches = 100;
@@ -300,18 +296,6 @@ class Portfolio final : public Searcher {
   bool is_out_ = false;                              // a job was handed out and not absorbed
 };
 
-// Returns the default members that this build has.
-std::string default_members(const Space& space, std::size_t objectives) {
-  std::span<const std::string_view> wanted = kMembers;
-  if (space.has_graph()) wanted = kMembersOfArchitecture;
-  if (objectives > 1) wanted = kMembersOfMany;
-  std::string names;
-  for (std::string_view name : wanted) {
-    if (find_row(searchers(), name) != nullptr) names += std::string(name) + " ";
-  }
-  return names;
-}
-
 // Checks the names. Errors (kInput): no name, the portfolio's own, or one that is there twice.
 Result<void> check(const std::vector<std::string>& names) {
   if (names.empty())
@@ -359,7 +343,8 @@ Result<std::unique_ptr<Searcher>> make_portfolio_of(std::span<const SearcherRow>
                                                     const Space& space,
                                                     const SearcherSettings& settings) {
   OptionReader options("portfolio", settings.options);
-  const auto names = options.words("members", default_members(space, settings.objectives.size()));
+  const bool has_one_objective = settings.objectives.size() == 1;
+  const auto names = options.words("members", has_one_objective ? kMembers : kMembersOfMany);
   const std::int64_t window = options.whole("window", 50, 2, 1000);
   const double most = 1 / std::max(1.0, static_cast<double>(names.size()));
   const double floor = options.real("floor", std::min(0.03, most), 0, most);

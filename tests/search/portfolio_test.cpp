@@ -53,21 +53,6 @@ void tell_by_turns(Searcher& searcher, const Side& one, const Side& other) {
   }
 }
 
-TEST(Portfolio, OfNetworksHasReinforcementLearningAmongItsMembers) {
-  const Space networks = kSpace.with_graph([](std::span<const double> codes) {
-    return LabelledGraph{.labels = {static_cast<std::uint64_t>(codes[0])}, .edges = {}};
-  });
-  for (const Space& space : {kSpace, networks}) {
-    const SearcherSettings settings{
-        .seed = 7, .objectives = {minimize("loss")}, .options = {{"alone", "0"}}};
-    std::set<std::string> proposers;
-    for (const Trial& trial : make_searcher("portfolio", space, settings).value()->ask(0, 300))
-      proposers.insert(trial.proposer);
-    for (const char* name : {"reinforce", "qlearning"})
-      EXPECT_EQ(proposers.count(name), space.has_graph() ? 1u : 0u) << name;
-  }
-}
-
 TEST(Portfolio, OfOneMemberProposesWhatThatMemberProposes) {
   const auto portfolio = make({{"members", "evolution"}}).value();
   const auto alone = make_searcher("evolution", kSpace,
