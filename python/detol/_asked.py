@@ -21,7 +21,26 @@ def warn_of_steps(instead: str, other: str) -> None:
                   f"program; write trial.{instead}", FutureWarning, stacklevel=3)
 
 
-class AskedTrial:
+class NumberedTrial:
+    """What every trial is: a number, and parameters by their names."""
+    number: int
+    params: Dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(number={self.number}, params={self.params})"
+
+    def __getitem__(self, name: str) -> Any:
+        return self.params[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.params
+
+    @property
+    def id(self) -> int:
+        return self.number
+
+
+class AskedTrial(NumberedTrial):
     """A trial to evaluate. It can be pickled, without its study: whoever has that tells it.
 
     Attributes:
@@ -36,8 +55,8 @@ class AskedTrial:
     """
 
     def __init__(self, study: "Study", answer: Mapping[str, Any]):
-        self.number: int = answer["trial"]
-        self.params: Dict[str, Any] = answer["params"]
+        self.number = answer["trial"]
+        self.params = answer["params"]
         self.attempt: int = answer.get("attempt", 0)
         self.seed: int = answer.get("seed", 0)
         self.steps_done: int = answer.get("steps", 0)
@@ -51,19 +70,6 @@ class AskedTrial:
 
     def __getstate__(self) -> Dict[str, Any]:
         return {**self.__dict__, "_asked_of": None}
-
-    def __repr__(self) -> str:
-        return f"AskedTrial(number={self.number}, params={self.params})"
-
-    def __getitem__(self, name: str) -> Any:
-        return self.params[name]
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.params
-
-    @property
-    def id(self) -> int:
-        return self.number
 
     @property
     def steps(self) -> int:

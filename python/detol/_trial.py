@@ -8,14 +8,14 @@ import sys
 import threading
 from typing import Any, Dict, Mapping, Optional
 
-from ._asked import warn_of_steps
+from ._asked import NumberedTrial, warn_of_steps
 from ._values import ValueOfTrialError, number_of, step_of, values_and_step
 from ._words import short
 
 _STOP_SIGNALS = ("SIGTERM",)
 
 
-class Trial:
+class Trial(NumberedTrial):
     """One run of a program with one choice of its parameters.
 
     Attributes:
@@ -32,7 +32,7 @@ class Trial:
     def __init__(self, environment: Mapping[str, str], params: Mapping[str, Any]):
         report = environment.get("DETOL_REPORT")
         steps = environment.get("DETOL_BUDGET_EPOCHS", "")
-        self.params: Dict[str, Any] = dict(params)
+        self.params = dict(params)
         self.params.update(json.loads(environment.get("DETOL_PARAMS", "{}")))
         self.number = int(environment.get("DETOL_TRIAL", "0"))
         self.study = environment.get("DETOL_STUDY", "") if report else ""
@@ -43,19 +43,6 @@ class Trial:
         self._report = pathlib.Path(report) if report else None
         self.steps_done = _last_step(self._report) if self._report else 0
         self._stop = threading.Event()
-
-    def __repr__(self) -> str:
-        return f"Trial(number={self.number}, params={self.params})"
-
-    def __getitem__(self, name: str) -> Any:
-        return self.params[name]
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.params
-
-    @property
-    def id(self) -> int:
-        return self.number
 
     @property
     def steps(self) -> Optional[int]:
