@@ -115,19 +115,6 @@ constexpr std::array kTable = {
     Field{.key = "key", .kind = kFree, .required = true},
     Field{.key = "metrics", .kind = kTexts, .required = true}, Field{.key = "cost", .kind = kWord}};
 
-constexpr std::array kTableStudy = {
-    kVersion,
-    kName,
-    kSeed,
-    Field{.key = "table", .kind = kSection, .required = true, .children = kTable},
-    Field{.key = "architecture", .kind = kSection},
-    Field{.key = "parameters", .kind = kChoices},
-    Field{.key = "objectives", .kind = kList, .required = true, .children = kObjective},
-    kMetricConstraints,
-    kSearchKey,
-    kBudget,
-    kResourcesKey};
-
 // The names of stop_signals(), in their order.
 constexpr std::array<Words, 5> kStopSignalNames = {"TERM", "INT", "HUP", "USR1", "USR2"};
 
@@ -177,6 +164,8 @@ constexpr std::array<Field, 11> evaluated_study(const Field& evaluation) {
           kResourcesKey};
 }
 
+constexpr std::array kTableStudy =
+    evaluated_study({.key = "table", .kind = kSection, .required = true, .children = kTable});
 constexpr std::array kCommandStudy =
     evaluated_study({.key = "command", .kind = kSection, .required = true, .children = kCommand});
 constexpr std::array kExternalStudy =
