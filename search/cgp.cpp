@@ -66,11 +66,7 @@ class Cgp final : public Searcher {
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
     told_.catch_up([&](std::size_t place) { compare(place); });
-    return numbered(first_id, count, [&](TrialId id) {
-      Genome genome = propose(rng_.split(id));
-      expect({id, genome});
-      return genome;
-    });
+    return numbered(*this, first_id, count, [&](TrialId id) { return propose(rng_.split(id)); });
   }
 
   void expect(const Trial& trial) override { known_.insert(space_.identity(trial.genome)); }

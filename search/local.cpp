@@ -120,11 +120,8 @@ class Local final : public Searcher {
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
     history_.catch_up([&](std::size_t place) { learn(history_[place], place + 1); });
-    return numbered(first_id, count, [&](TrialId id) {
-      Genome genome = climb_ ? neighbour_for(id) : start_for(id);
-      expect({id, genome});
-      return genome;
-    });
+    return numbered(*this, first_id, count,
+                    [&](TrialId id) { return climb_ ? neighbour_for(id) : start_for(id); });
   }
 
   void expect(const Trial& trial) override { taken_.insert(space_.identity(trial.genome)); }

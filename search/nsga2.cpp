@@ -35,8 +35,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
-#include <optional>
 #include <unordered_set>
 
 #include "core/options.h"
@@ -131,11 +129,7 @@ class Nsga2 final : public Searcher {
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
     told_.catch_up([&](std::size_t place) { join(told_[place]); });
-    return numbered(first_id, count, [&](TrialId id) {
-      Genome genome = propose(rng_.split(id));
-      expect({id, genome});
-      return genome;
-    });
+    return numbered(*this, first_id, count, [&](TrialId id) { return propose(rng_.split(id)); });
   }
 
   void expect(const Trial& trial) override { known_.insert(space_.identity(trial.genome)); }

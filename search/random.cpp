@@ -15,7 +15,7 @@ class Random final : public Searcher {
   Random(Space space, std::uint64_t seed) : space_(std::move(space)), rng_(seed) {}
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
-    return numbered(first_id, count, [&](TrialId id) {
+    return numbered(*this, first_id, count, [&](TrialId id) {
       Rng rng = rng_.split(id);
       return space_.sample(rng);
     });

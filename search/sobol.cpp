@@ -19,7 +19,8 @@ class Sobol final : public Searcher {
   Sobol(Space space, std::uint64_t seed) : space_(std::move(space)), points_(space_.size(), seed) {}
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
-    return numbered(first_id, count, [&](TrialId id) { return space_.at(points_.point(id)); });
+    return numbered(*this, first_id, count,
+                    [&](TrialId id) { return space_.at(points_.point(id)); });
   }
 
   void tell(const Trial&, const Outcome&) override {}

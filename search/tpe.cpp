@@ -81,11 +81,8 @@ class Tpe final : public Searcher {
         options_(options) {}
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
-    return numbered(first_id, count, [&](TrialId id) {
-      Genome genome = propose(id, rng_.split(id));
-      expect({id, genome});
-      return genome;
-    });
+    return numbered(*this, first_id, count,
+                    [&](TrialId id) { return propose(id, rng_.split(id)); });
   }
 
   void expect(const Trial& trial) override {
