@@ -241,21 +241,6 @@ void Cholesky::solve(std::span<double> b, std::size_t columns) const {
   rows_of(b, columns) = x;
 }
 
-void Cholesky::solve_transposed(std::span<double> b, std::size_t columns) const {
-  assert(b.size() == size_ * columns);
-  if (columns == 0) return;
-  RowMajor x = rows_of(b, columns);
-  const std::size_t panels = (size_ + kPanel - 1) / kPanel;
-  for (std::size_t i = panels; i-- > 0;) {
-    const std::size_t first = i * kPanel, count = std::min(kPanel, size_ - first);
-    const RowMajor panel = unpacked(*this, first, count);
-    auto here = x.middleRows(to_index(first), to_index(count));
-    panel.rightCols(to_index(count)).transpose().triangularView<Eigen::Upper>().solveInPlace(here);
-    x.topRows(to_index(first)).noalias() -= panel.leftCols(to_index(first)).transpose() * here;
-  }
-  rows_of(b, columns) = x;
-}
-
 double Cholesky::log_determinant() const {
   double sum = 0;
   for (std::size_t i = 0; i < size_; ++i) sum += std::log(at(i)[i]);

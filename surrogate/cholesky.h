@@ -55,7 +55,6 @@ class Cholesky {
   // Solves for many right-hand sides at once: `b` is row-major size() x columns. Bound by the
   // processor, not by memory; equal to single solves but for rounding.
   void solve(std::span<double> b, std::size_t columns) const;
-  void solve_transposed(std::span<double> b, std::size_t columns) const;
 
   // Returns row i of L: i + 1 numbers. Valid until the row is dropped.
   std::span<const double> row(std::size_t i) const { return {at(i), i + 1}; }
