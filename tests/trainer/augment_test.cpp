@@ -40,7 +40,7 @@ float normal(int channel, int byte) {
 std::vector<int> seen(const Window& window) {
   const Dataset data = numbered(1);
   std::vector<float> out(18);
-  Normaliser(data).write(data.image(0), window, out);
+  Normaliser(data).write(data, 0, window, out);
   std::vector<int> bytes;
   for (int i = 0; i < 9; ++i) {
     int byte = 0;
@@ -54,7 +54,7 @@ std::vector<int> seen(const Window& window) {
 TEST(Augment, NormalisesEachChannelByItsOwnMeanAndDeviation) {
   const Dataset data = numbered(1);
   std::vector<float> out(18);
-  Normaliser(data).write(data.image(0), out);
+  Normaliser(data).write(data, 0, out);
   for (int i = 0; i < 18; ++i) {
     EXPECT_NEAR(out[static_cast<std::size_t>(i)], normal(i / 9, i + 1), 1e-6);
   }
@@ -222,7 +222,7 @@ TEST(Batches, WithoutAugmentationTheImagesAreTheDataSets) {
   const Epoch epoch = epoch_of(batches, 1, 8);
   std::vector<float> expected(18);
   for (std::size_t i = 0; i < 8; ++i) {
-    Normaliser(data).write(data.image(epoch.labels[i]), expected);
+    Normaliser(data).write(data, epoch.labels[i], expected);
     EXPECT_TRUE(std::equal(expected.begin(), expected.end(),
                            epoch.images.begin() + 18 * static_cast<std::ptrdiff_t>(i)));
   }

@@ -69,15 +69,6 @@ void Normaliser::write(const Dataset& data, std::int64_t image, const Window& wi
     write_window(data.values_of(image), window, out);
 }
 
-void Normaliser::write(std::span<const std::uint8_t> image, std::span<float> out) const {
-  write_whole(image, out);
-}
-
-void Normaliser::write(std::span<const std::uint8_t> image, const Window& window,
-                       std::span<float> out) const {
-  write_window(image, window, out);
-}
-
 template <typename Pixel>
 void Normaliser::write_whole(std::span<const Pixel> image, std::span<float> out) const {
   assert(image.size() == out.size());

@@ -52,10 +52,6 @@ class Normaliser {
   void write(const Dataset& data, std::int64_t image, const Window& window,
              std::span<float> out) const;
 
-  // Writes one image of bytes. REQUIRES: image and out have the size of the data's images.
-  void write(std::span<const std::uint8_t> image, std::span<float> out) const;
-  void write(std::span<const std::uint8_t> image, const Window& window, std::span<float> out) const;
-
  private:
   struct Channel {
     float scale, shift;
