@@ -13,7 +13,6 @@
 #include <cstdlib>
 #include <cwchar>
 #include <fstream>
-#include <optional>
 
 // NOLINTBEGIN(concurrency-mt-unsafe): no thread changes the environment.
 

@@ -8,7 +8,6 @@
 #include "core/json_text.h"
 #include "core/table.h"
 #include "export/architecture_text.h"
-#include "export/formats.h"
 
 namespace detol::inline exporting {
 namespace {

@@ -2,14 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <map>
 #include <numeric>
 #include <set>
 
-#include "core/table.h"
 #include "export/onnx_constants.h"
 #include "export/onnx_nodes.h"
-#include "export/refuse.h"
 
 namespace detol::inline exporting {
 namespace {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "encodings/network/network.h"
+#include "trainer/data/offsets.h"
 #include "trainer/data/table_encoder.h"
 
 namespace detol::inline exporting {

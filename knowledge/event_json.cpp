@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
 #include <concepts>
 #include <nlohmann/json.hpp>
 #include <type_traits>

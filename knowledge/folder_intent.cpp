@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <system_error>
-#include <vector>
 
 #include "core/fault.h"
 #include "core/file.h"

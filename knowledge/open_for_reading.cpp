@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <ctime>
-#include <optional>
 #include <system_error>
 
 #include <sqlite3.h>

@@ -8,7 +8,6 @@
 #include <optional>
 #include <system_error>
 
-#include "core/durable_file.h"
 #include "core/file.h"
 
 namespace detol::inline knowledge {

@@ -3,13 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
-#include <map>
 
 #include <sqlite3.h>
 
-#include "core/hash.h"
 #include "core/table.h"
 #include "encodings/study/study_config.h"
 #include "knowledge/reports.h"

@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include "report/panels.h"
 
 namespace detol::inline report {

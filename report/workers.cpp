@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "report/card.h"

@@ -4,7 +4,6 @@
 
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "core/table.h"
 #include "encodings/space/value_json.h"

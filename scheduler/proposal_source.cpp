@@ -1,7 +1,6 @@
 #include "scheduler/proposal_source.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "core/fault.h"

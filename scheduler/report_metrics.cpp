@@ -1,7 +1,6 @@
 #include "scheduler/report_metrics.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <optional>
 

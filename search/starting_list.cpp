@@ -4,7 +4,6 @@
 #include <map>
 #include <unordered_set>
 
-#include "core/hash.h"
 #include "core/rng.h"
 #include "search/outcome_value.h"
 #include "search/source_models.h"

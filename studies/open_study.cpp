@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "knowledge/studies.h"
-
 namespace detol::inline studies {
 
 Result<OpenStudy> open_study(const std::string& storage, const std::string& study) {

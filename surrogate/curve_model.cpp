@@ -6,9 +6,7 @@
 #include <array>
 #include <cassert>
 #include <cmath>
-#include <limits>
 #include <memory>
-#include <numeric>
 
 #include "surrogate/arithmetic_impl.h"
 #include "surrogate/cholesky.h"

@@ -1,7 +1,6 @@
 #include "surrogate/features.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 
 namespace detol::inline surrogate {

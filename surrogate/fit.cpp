@@ -21,9 +21,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>

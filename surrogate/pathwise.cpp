@@ -15,7 +15,6 @@
 #include <cassert>
 #include <cmath>
 #include <numbers>
-#include <numeric>
 
 #include "surrogate/eigen_impl.h"
 

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <csignal>
 #include <cstring>
-#include <fstream>
-#include <limits>
 
 #include "core/clock.h"
 #include "core/log.h"

@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstring>
 #include <new>
 #include <utility>
 #include <vector>

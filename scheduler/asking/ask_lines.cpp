@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "core/json_numbers.h"
 #include "core/json_text.h"

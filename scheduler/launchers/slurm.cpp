@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <numeric>
 
 #include "core/program.h"
 #include "scheduler/launchers/local.h"

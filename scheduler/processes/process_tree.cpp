@@ -7,7 +7,6 @@
 
 #include <csignal>
 #include <fstream>
-#include <string>
 
 #include "core/exit_code.h"
 

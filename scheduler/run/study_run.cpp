@@ -8,7 +8,6 @@
 #include <charconv>
 #include <csignal>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "core/exit_code.h"

@@ -4,7 +4,6 @@
 
 #include "trainer/landscape/path.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include <Eigen/Dense>

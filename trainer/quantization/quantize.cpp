@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
-#include <string>
 #include <utility>
 
 #include "trainer/predict.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "trainer/data/formats/arrays.h"
 #include "trainer/data/formats/files.h"

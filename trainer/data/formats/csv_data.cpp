@@ -11,7 +11,6 @@
 
 #include "core/hash.h"
 #include "core/table.h"
-#include "core/utf8.h"
 #include "trainer/data/data_sample.h"
 #include "trainer/data/formats/csv_choice.h"
 #include "trainer/data/formats/csv_look.h"

@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <chrono>
-#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>

@@ -27,9 +27,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
-#include <cstring>
 #include <nlohmann/json.hpp>
-#include <vector>
 
 #include "core/durable_file.h"
 #include "core/hash.h"
