@@ -232,12 +232,18 @@ struct FakeStudy {
 
   // Does everything that comes before the first trial.
   Result<void> replay() {
+    driver = std::make_unique<Driver>(parts());
+    return driver->replay(ledger.events(1).value());
+  }
+
+  // Makes what a driver works with.
+  DriverParts parts() {
     config.max_epochs = epochs;
     if (inherit) config.inherit = Inherit::kNearest;
     pool.early_reports = config.early_reports;
     searcher = wrapped(fresh_searcher());
     pruner = make_pruner(config.pruner.name, pruner_settings_of(config)).value();
-    driver = std::make_unique<Driver>(DriverParts{
+    return {
         .config = config,
         .candidates = candidates,
         .ledger = ledger,
@@ -256,8 +262,7 @@ struct FakeStudy {
         .retry_failed = retry_failed,
         .requests = [this] { return requests ? requests() : waiting_requests; },
         .answered = [this](const RunRequest& request) { std::erase(waiting_requests, request); },
-    });
-    return driver->replay(ledger.events(1).value());
+    };
   }
 
   std::unique_ptr<Searcher> fresh_searcher() const {
