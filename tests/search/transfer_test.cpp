@@ -269,6 +269,22 @@ TEST(StartingList, EndsWhereAnotherTrialIsBetter) {
   EXPECT_EQ(searcher->ask(2, 1).at(0).genome, own->ask(2, 1).at(0).genome);
 }
 
+TEST(StartingList, EndsAlsoWhereATrialBetweenItsLastTurnsIsBetter) {
+  const auto settings =
+      settings_with({bowl_source(0.1, 0.1), bowl_source(0.9, 0.9), bowl_source(0.1, 0.9)});
+  const auto list = starting_list(plane(), mapped_sources(plane(), settings), settings.seed);
+  ASSERT_GE(list.size(), 3u);
+  const TrialId turn = 2 * list.size() - 2;  // the last of the list
+  for (const double before : {0.5, 2.0}) {
+    const auto searcher = make_searcher("random", plane(), settings).value();
+    for (const Trial& trial : searcher->ask(0, static_cast<int>(turn))) {
+      const double own = trial.id + 1 == turn ? before : 2.0;
+      searcher->tell(trial, Measured{.values = {trial.id % 2 == 0 ? 1.0 : own}});
+    }
+    EXPECT_EQ(searcher->ask(turn, 1).at(0).genome == list.back(), before == 2.0);
+  }
+}
+
 TEST(WarmStart, ASimilarStudySpeedsUpTheSearch) {
   int wins = 0;
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
