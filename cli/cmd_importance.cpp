@@ -44,8 +44,8 @@ Command importance_command() {
           .summary = "show how much each choice matters for the objective",
           .options = {{"STUDY", "", "its name; default: the newest study"},
                       {"--metric", "NAME",
-                       "for another metric; smaller is better unless it is an objective; default: "
-                       "the first objective"},
+                       "for another metric; of unknown direction smaller is better; "
+                       "default: the first objective"},
                       {"--top", "N", "only the N most important; default: all"}},
           .examples =
               "  detol importance fashion-cnn\n"

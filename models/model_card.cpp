@@ -179,7 +179,7 @@ Result<std::string> search_section(const OpenStudy& study, const StudyData& shar
       "({}) took {} of device time, {} in all",
       study.record.name, model.properties.at("trial"), model.properties.at("epoch"),
       text_of(row.rows.at(0)[2]), shared.config.algorithm.name, shared.config.seed,
-      shared.config.budget.empty() ? "of the command" : shared.config.budget, trials,
+      study.record.budget.empty() ? "unlimited" : study.record.budget, trials,
       duration_of(row.rows.at(0)[0]), duration_of(row.rows.at(0)[1]));
   for (const auto& host : hosts.rows)
     text += fmt::format("; {} cores of {}{}", text_of(host[1]), text_of(host[0]),

@@ -19,7 +19,7 @@ bool is_of_model(const Metric& metric, const event::Model& model) {
   const auto found = std::ranges::find_if(
       model.metrics, [&](const auto& recorded) { return recorded.first == metric.name; });
   return found != model.metrics.end() &&
-         (found->second == metric.value || std::isnan(metric.value));
+         (found->second == metric.value || (std::isnan(found->second) && std::isnan(metric.value)));
 }
 
 // Returns why the checkpoint's weights are not the tested ones; empty if they are.

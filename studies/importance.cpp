@@ -4,14 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "core/table.h"
+#include "encodings/network/task.h"
 
 namespace detol::inline studies {
 namespace {
 
 // Returns the objective that is measured: the first, or that of --metric. Another metric than the
-// objectives is minimised, as `trials --sort` has it. Errors (kUsage): no trial has that metric.
+// objectives has the direction of `trials --sort`. Errors (kUsage): no trial has that metric.
 Result<Objective> measured_objective(const OpenStudy& study,
                                      const std::vector<TrialSummary>& trials,
                                      const std::string& metric) {
@@ -19,9 +21,12 @@ Result<Objective> measured_objective(const OpenStudy& study,
   for (const Objective& objective : study.record.objectives) {
     if (objective.metric == metric) return objective;
   }
-  std::vector<std::string> names;
-  for (const auto& [name, value] : trials.front().metrics) names.push_back(name);
-  if (std::ranges::find(names, metric) != names.end()) return minimize(metric);
+  std::set<std::string> names;
+  for (const TrialSummary& one : trials) {
+    for (const auto& [name, value] : one.metrics) names.insert(name);
+  }
+  if (names.contains(metric))
+    return is_better_if_larger(metric) ? maximize(metric) : minimize(metric);
   const std::vector<std::string_view> known(names.begin(), names.end());
   return fail(ErrorCode::kUsage, "--metric: " + unknown_name("metric", metric, known));
 }

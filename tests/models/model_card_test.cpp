@@ -42,6 +42,7 @@ TEST_F(ModelCard, SaysWhatTheNetworkIsAndWhereItsDataAreFrom) {
                         to_hex(info_.fingerprint) +
                         ": 10 samples to train on, 5 to choose by, 5 to test on.\n");
   expect_says(card, "| x | number | 1 |\n");
+  expect_says(card, "seed 0, budget 100trials.\n");
   expect_says(card, "All trials (2 COMPLETE) took ");
   expect_says(card, "| lr | ");
   EXPECT_EQ(card, card_of_trial()) << "equal knowledge, equal bytes";

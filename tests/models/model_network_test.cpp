@@ -2,6 +2,8 @@
 
 #include "models/model_network.h"
 
+#include <cmath>
+
 #include "export/architecture_text.h"
 #include "tests/models/linear_study.h"
 
@@ -37,6 +39,10 @@ TEST_F(ModelNetwork, IsRefusedIfItsCheckpointIsNotWhatWasTested) {
   event::Model model = tested;
   model.metrics = {{"val_accuracy", 0.75 + 1e-12}};
   expect_refused(model, ErrorCode::kExport, "other metrics than were recorded");
+  event::Model other = keep_line({.accuracy = NAN}, ModelKind::kRetrained, kOnTraining);
+  EXPECT_TRUE(network(other)) << "it was NaN then, too";
+  other.metrics = {{"val_accuracy", 0.75}};
+  expect_refused(other, ErrorCode::kExport, "other metrics than were recorded");
   model = tested;
   model.epochs = 4;
   expect_refused(model, ErrorCode::kExport, "model 1 is not here as it was tested");
