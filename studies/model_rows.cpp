@@ -11,6 +11,7 @@
 #include "core/json_numbers.h"
 #include "core/json_text.h"
 #include "core/table.h"
+#include "studies/trial_rows.h"
 
 namespace detol::inline studies {
 namespace {
