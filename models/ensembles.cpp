@@ -35,7 +35,10 @@ Result<void> add_retrained(const OpenStudy& study, const StudyData& shared, cons
                           model.state == ModelState::kComplete && model.trained_on == trained_on;
     if (!may_vote) continue;
     auto network = network_of(study, shared, storage, model);
-    if (network) library.push_back({*std::move(network), model.model});
+    if (network)
+      library.push_back({*std::move(network), model.model});
+    else
+      log_warning("it has no vote: {}", network.error().message);
   }
   return {};
 }

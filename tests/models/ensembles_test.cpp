@@ -63,6 +63,18 @@ TEST_F(LineEnsemble, HasAModelThatWasRetrainedOnTheTrainingDataBesideTheTrials) 
   EXPECT_EQ(members_text(make({.backend = "onednn"})).value(), "model 1 x 1");
 }
 
+TEST_F(LineEnsemble, SaysWhichModelHasNoVoteForWantOfItsWeights) {
+  write_study({{}});
+  for (int i = 0; i < 3; ++i) keep_line({}, ModelKind::kRetrained, kOnValidationToo);
+  std::filesystem::remove_all(folder() / "detol.db.d/lin/models/2");
+  testing::internal::CaptureStderr();
+  const event::Model model = make({.is_of_all_data = true, .backend = "onednn"});
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("it has no vote: model 2 is not here as it was tested"), std::string::npos)
+      << said;
+  EXPECT_EQ(members_text(model).value(), "model 1 x 0.5, model 3 x 0.5");
+}
+
 TEST_F(LineEnsemble, NeedsNetworksAndDataToChooseBy) {
   write_study({{}});
   EXPECT_EQ(make({.is_of_all_data = true, .backend = "onednn"}, data()).error().code,
