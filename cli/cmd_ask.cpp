@@ -30,9 +30,10 @@ constexpr std::size_t kLongestLine = std::size_t{7} << 20;  // bytes; a message 
 
 // Returns the settings of a session with the study that the arguments name or describe.
 Result<AskSessionSettings> session_from(const Arguments& arguments, bool serves) {
+  DETOL_ASSIGN(const auto budget, parse_budget_change(arguments.text("budget")));
   AskSessionSettings settings{.storage = arguments.globals.storage,
                               .study = arguments.text("STUDY"),
-                              .budget = arguments.text("budget"),
+                              .budget = budget,
                               .serves = serves,
                               .if_exists = if_exists_from(arguments, "resume"),
                               .retry_failed = arguments.has("retry-failed")};

@@ -120,7 +120,7 @@ Result<int> run_explore(const Arguments& arguments) {
     DETOL_ASSIGN(SearchSetup setup, set_up_search(search).map_error([&](Error error) {
       return as_written(std::move(error), search);
     }));
-    setup.options.budget = to_text(setup.preflight.budget);  // of an older study, too
+    setup.options.budget = {.limits = setup.preflight.budget};  // of an older study, too
     setups.push_back(std::move(setup));
   }
   if (!arguments.has("dry-run")) return run_all(setups);

@@ -13,11 +13,12 @@ namespace {
 
 // Returns the limits that decide by what is trained: those that are asked for, and the time of GPUs
 // that is in force. That an amount can be added is found out later.
-Result<Budget> budget_to_train_by(const StudyRecord& record, const std::string& change) {
+Result<Budget> budget_to_train_by(const StudyRecord& record,
+                                  const std::optional<BudgetChange>& change) {
   DETOL_ASSIGN(const Budget in_force, budget_in_force(record.budget));
-  if (change.empty()) return in_force;
-  DETOL_ASSIGN(Budget asked, parse_budget(limits_of(change)));
-  if (adds_to_budget(change) && !asked.gpu_s) asked.gpu_s = in_force.gpu_s;
+  if (!change) return in_force;
+  Budget asked = change->limits;
+  if (change->adds && !asked.gpu_s) asked.gpu_s = in_force.gpu_s;
   return asked;
 }
 
@@ -35,18 +36,15 @@ Result<int> run_resume(const Arguments& arguments) {
   {
     DETOL_ASSIGN(const auto reader, Reader::open(options.storage));
     DETOL_ASSIGN(record, reader->study(arguments.text("STUDY")));
-    if (arguments.has("budget")) DETOL_TRY(check_total(*reader, record, arguments.text("budget")));
+    DETOL_ASSIGN(options.budget, parse_budget_change(arguments.text("budget")));
+    if (options.budget) DETOL_TRY(check_total(*reader, record, *options.budget));
     DETOL_ASSIGN(const auto overrides, set_overrides(arguments));
     DETOL_ASSIGN(options.config, load_study_config(record.config, record.name, overrides));
     say_known_remarks(*reader, record, options.config.data);
   }
   options.config.study = record.name;  // `--if-exists new` may have numbered it
   options.resume = true;
-  options.budget = arguments.text("budget");
-  if (arguments.has("budget")) {
-    DETOL_ASSIGN(const Budget asked, parse_budget(limits_of(options.budget)));
-    DETOL_TRY(check_units(asked, options.config));
-  }
+  if (options.budget) DETOL_TRY(check_units(options.budget->limits, options.config));
   DETOL_TRY(check_target(options));
   DETOL_TRY(is_run_by_detol(options.config));
   options.retry_failed = arguments.has("retry-failed");

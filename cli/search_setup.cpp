@@ -37,28 +37,31 @@ std::string previous_backend(const RunOptions& options) {
 // Takes the budget of the command line: for a study that is resumed a new total or, with a plus,
 // more than it had.
 Result<void> take_budget(const Arguments& arguments, RunOptions& options) {
-  const std::string asked = arguments.text("budget");
+  const std::string text = arguments.text("budget");
+  const auto change = parse_budget_change(text);
+  if (!change) return {};  // check_study() refuses it, and says where it stands
+  const std::optional<BudgetChange>& asked = *change;
   const bool resumes = options.if_exists == IfExists::kResume;
-  if (adds_to_budget(asked) && !resumes)
+  if (asked && asked->adds && !resumes)
     return usage_error(
         "--budget {} adds to that of a study that is there; write --budget {} --if-exists resume, "
         "or leave out the +",
-        asked, asked);
+        text, text);
   std::error_code ignored;
-  if (asked.empty() || !resumes || !std::filesystem::exists(options.storage, ignored)) return {};
+  if (!asked || !resumes || !std::filesystem::exists(options.storage, ignored)) return {};
   DETOL_ASSIGN(const auto reader, Reader::open(options.storage));
   const auto record = reader->study(options.config.study);
   if (!record) return {};  // it is new
-  DETOL_TRY(check_total(*reader, *record, asked));
+  DETOL_TRY(check_total(*reader, *record, *asked));
   options.budget = asked;
   return {};
 }
 
 }  // namespace
 
-Result<void> check_total(Reader& reader, const StudyRecord& record, std::string_view change) {
-  if (adds_to_budget(change)) return {};
-  DETOL_ASSIGN(const Budget total, parse_budget(change));
+Result<void> check_total(Reader& reader, const StudyRecord& record, const BudgetChange& change) {
+  if (change.adds) return {};
+  const Budget& total = change.limits;
   const auto in_force = parse_budget(record.budget);
   if (in_force && to_text(*in_force) == to_text(total)) return {};
   DETOL_ASSIGN(
@@ -76,7 +79,7 @@ Result<void> check_total(Reader& reader, const StudyRecord& record, std::string_
   if (full == all.end()) return {};
   return usage_error(
       "--budget {} is the total, of which {:.3g} {} are used; to add to it write --budget +{}",
-      change, full->used, full->unit, change);
+      to_text(total), full->used, full->unit, to_text(total));
 }
 
 Result<void> is_run_by_detol(const StudyConfig& config) {

@@ -37,7 +37,7 @@ Result<SearchSetup> set_up_search(const Arguments& arguments,
 
 // Refuses a new total below what the study has used, unless it is the total in force. Work is not
 // looked at. Errors (kUsage).
-Result<void> check_total(Reader& reader, const StudyRecord& record, std::string_view change);
+Result<void> check_total(Reader& reader, const StudyRecord& record, const BudgetChange& change);
 
 // Checks that the study has trials to run: not those of callers. Errors (kUsage).
 Result<void> is_run_by_detol(const StudyConfig& config);

@@ -105,8 +105,10 @@ Result<std::vector<Override>> overrides_from(const Arguments& arguments) {
     const bool is_of_this_run = setting.flag == "workers" && arguments.text("workers") == "0";
     std::string text = arguments.text(setting.flag);
     // More for a study that is there (search_setup.cpp); for one that is not, its total.
-    const bool may_add = setting.flag == "budget" && arguments.text("if-exists") == "resume";
-    if (may_add && adds_to_budget(text)) text = limits_of(text);
+    if (setting.flag == "budget" && arguments.text("if-exists") == "resume") {
+      const auto change = parse_budget_change(text);  // a wrong one is refused with the others
+      if (change && *change && (*change)->adds) text = to_text((*change)->limits);
+    }
     if (arguments.has(setting.flag) && !is_of_this_run)
       insert(overrides, override_of(setting, text), first_set);
   }

@@ -184,36 +184,37 @@ Result<Budget> budget_in_force(std::string_view text) {
   return text.empty() ? Budget{} : parse_budget(text);
 }
 
-bool adds_to_budget(std::string_view change) {
-  return trimmed(change).starts_with('+');
-}
-
-std::string limits_of(std::string_view change) {
-  std::string limits;
-  for (std::string_view rest = change; !rest.empty();) {
+Result<std::optional<BudgetChange>> parse_budget_change(std::string_view text) {
+  if (trimmed(text).empty()) return std::optional<BudgetChange>();
+  BudgetChange change{.limits = {}, .adds = trimmed(text).starts_with('+')};
+  std::string limits;  // without a plus
+  for (std::string_view rest = text; !rest.empty();) {
     const std::size_t end = std::min(rest.size(), rest.find(','));
     std::string_view part = trimmed(rest.substr(0, end));
-    if (part.starts_with('+')) part.remove_prefix(1);
+    if (change.adds && part.starts_with('+')) part.remove_prefix(1);
     limits += fmt::format("{}{}", limits.empty() ? "" : ",", part);
     rest.remove_prefix(std::min(rest.size(), end + 1));
   }
-  return limits;
+  DETOL_ASSIGN(change.limits, parse_budget(limits));
+  return change;
 }
 
-Result<Budget> extended(std::string_view in_force, std::string_view change) {
-  const std::string_view text = trimmed(change);
-  if (!adds_to_budget(text)) return parse_budget(text);
-  DETOL_ASSIGN(const Budget more, parse_budget(limits_of(text)));
-  DETOL_ASSIGN(Budget sum, budget_in_force(in_force));
+std::string to_text(const BudgetChange& change) {
+  return (change.adds ? "+" : "") + to_text(change.limits);
+}
+
+Result<Budget> extended(const Budget& in_force, const BudgetChange& change) {
+  if (!change.adds) return change.limits;
+  Budget sum = in_force;
   for (Limit limit : kLimits) {
-    if (!(more.*limit)) continue;
+    if (!(change.limits.*limit)) continue;
     if (!(sum.*limit)) {
       return fail(ErrorCode::kUsage,
-                  fmt::format("budget {}: the study's budget, '{}', has no such limit to add to; "
+                  fmt::format("budget '{}': the study's budget, '{}', has no such limit to add to; "
                               "leave out the + to replace the whole",
-                              in_quotes(text), to_text(sum)));
+                              to_text(change), to_text(sum)));
     }
-    *(sum.*limit) += *(more.*limit);
+    *(sum.*limit) += *(change.limits.*limit);
   }
   return sum;
 }

@@ -60,15 +60,22 @@ std::string to_text(const Budget& budget);
 // Parses the budget of a study; empty: it runs until a user stops it.
 Result<Budget> budget_in_force(std::string_view text);
 
-// A change of a budget is a new total, or what is added to it: `+20trials,+1h`; the first plus
-// stands for all. Returns whether it adds.
-bool adds_to_budget(std::string_view change);
+// BudgetChange is what a user writes for a study that is there: a new total, or what is added to
+// the total.
+struct BudgetChange {
+  Budget limits;
+  bool adds = false;
+};
 
-// Returns the limits of a change without their pluses: `20trials,1h`.
-std::string limits_of(std::string_view change);
+// Parses a change: `2h` is a total, `+20trials,+1h` adds, and the first plus stands for all. Empty:
+// nothing changes. Errors (kUsage): as parse_budget().
+Result<std::optional<BudgetChange>> parse_budget_change(std::string_view text);
 
-// Returns the budget that was in force after a change. Errors (kUsage): as parse_budget(), or there
-// is no such limit to add to.
-Result<Budget> extended(std::string_view in_force, std::string_view change);
+// Returns the change in its shortest form: "+20trials,1cpu-h".
+std::string to_text(const BudgetChange& change);
+
+// Returns the budget that was in force after a change. Errors (kUsage): there is no such limit to
+// add to.
+Result<Budget> extended(const Budget& in_force, const BudgetChange& change);
 
 }  // namespace detol::inline scheduler

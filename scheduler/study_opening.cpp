@@ -42,23 +42,24 @@ Result<ResolvedStudy> resolve_existing(const StudyRecord& record, const StudyReq
   DETOL_ASSIGN(const auto changes, changes_of_study(record.config, config.text));
   const std::string text = changes.empty() ? "" : config.text;
   for (const KeyChange& change : changes) log_info("study {}: {}", name, to_text(change));
-  if (request.budget.empty()) return ResolvedStudy{name, record.budget, text};
-  DETOL_ASSIGN(const Budget budget, extended(record.budget, request.budget));
+  if (!request.budget) return ResolvedStudy{name, record.budget, text};
+  DETOL_ASSIGN(const Budget in_force, budget_in_force(record.budget));
+  DETOL_ASSIGN(const Budget budget, extended(in_force, *request.budget));
   return ResolvedStudy{name, to_text(budget), text};
 }
 
 Result<ResolvedStudy> resolve_study(Ledger& ledger, const StudyRequest& request) {
   const std::string& name = request.config.study;
-  const std::string fresh = request.budget.empty() ? request.config.budget : request.budget;
   const bool may_add = request.resume || request.if_exists == IfExists::kResume;
   DETOL_ASSIGN(const auto record, find_study(ledger, name));
   if (request.resume && !record) DETOL_TRY(ledger.study(name));  // its error has the did-you-mean
   if (record && (may_add || request.if_exists == IfExists::kFail))
     return resolve_existing(*record, request);
-  DETOL_ASSIGN(const Budget fresh_budget, budget_in_force(fresh));
-  if (!record) return ResolvedStudy{name, to_text(fresh_budget)};
+  DETOL_ASSIGN(Budget fresh, budget_in_force(request.config.budget));
+  if (request.budget) fresh = request.budget->limits;
+  if (!record) return ResolvedStudy{name, to_text(fresh)};
   DETOL_ASSIGN(std::string numbered, free_name(ledger, name));
-  return ResolvedStudy{std::move(numbered), to_text(fresh_budget)};
+  return ResolvedStudy{std::move(numbered), to_text(fresh)};
 }
 
 Result<StudyRecord> open_or_create(Ledger& ledger, const StudyConfig& config,

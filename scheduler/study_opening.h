@@ -21,8 +21,8 @@ enum class IfExists { kFail, kResume, kNew };  // kNew appends -2, -3, ... to th
 
 struct StudyRequest {
   const StudyConfig& config;
-  std::filesystem::path storage;  // for messages
-  std::string budget;             // overrides the config's; on resume `+2h` extends; may be empty
+  std::filesystem::path storage;       // for messages
+  std::optional<BudgetChange> budget;  // of a study that is there; of a new one its total
   IfExists if_exists = IfExists::kFail;
   bool resume = false;  // the study must exist
 };

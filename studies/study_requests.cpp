@@ -67,12 +67,13 @@ Result<void> check_trial(const OpenStudy& study, const RunRequest& request) {
 
 // Returns the total after a change that adds to it.
 Result<std::string> raised(const StudyRecord& study, const std::string& change) {
-  if (!adds_to_budget(change))
+  DETOL_ASSIGN(const auto more, parse_budget_change(change));
+  if (!more || !more->adds)
     return fail(ErrorCode::kUsage, fmt::format("budget '{}': a running search takes what is added "
                                                "to its total: +1cpu-h, +20trials",
                                                change));
-  DETOL_TRY(parse_budget(limits_of(change)));
-  const auto total = extended(study.budget, change);
+  DETOL_ASSIGN(const Budget in_force, budget_in_force(study.budget));
+  const auto total = extended(in_force, *more);
   if (total) return to_text(*total);
   return fail(ErrorCode::kUsage,
               fmt::format("budget '{}': the study's budget, '{}', has no such limit to add to",

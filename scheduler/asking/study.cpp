@@ -247,10 +247,11 @@ std::filesystem::path TrialContext::checkpoint() const {
 
 Result<Study> open_study(const Space& space, const StudyOptions& options) {
   DETOL_ASSIGN(const StudyConfig config, external_config(space, options));
+  DETOL_ASSIGN(const auto budget, parse_budget_change(options.budget));
   auto parts = std::make_unique<Study::Parts>();
   if (options.simulates_time) parts->time = std::make_unique<SimulatedTime>();
   DETOL_ASSIGN(parts->service, StudyService::open(config, {.storage = options.storage,
-                                                           .budget = options.budget,
+                                                           .budget = budget,
                                                            .retry_failed = options.retry_failed,
                                                            .clock = parts->time.get()}));
   const std::size_t ended = parts->service->ended_before();

@@ -20,12 +20,12 @@
 namespace detol::inline scheduler {
 
 struct StudyServiceSettings {
-  std::filesystem::path storage;           // the database
-  std::string budget = {};                 // overrides the config's; `+2h` extends that of a study
-  IfExists if_exists = IfExists::kResume;  // what if there is a study of the config's name
-  bool must_exist = false;                 // then the config is the study's own
-  std::vector<TrialId> own = {};           // trials that this process has from an earlier run
-  bool retry_failed = false;               // trials that failed in earlier runs are given out again
+  std::filesystem::path storage;            // the database
+  std::optional<BudgetChange> budget = {};  // of a study that is there; of a new one its total
+  IfExists if_exists = IfExists::kResume;   // what if there is a study of the config's name
+  bool must_exist = false;                  // then the config is the study's own
+  std::vector<TrialId> own = {};            // trials that this process has from an earlier run
+  bool retry_failed = false;  // trials that failed in earlier runs are given out again
   Clock* clock = nullptr;  // null: the machine's; else fits and asks take no time, and no thread of
                            // its own serves the study
   double patience_s = 10;  // for another process to let go of the study

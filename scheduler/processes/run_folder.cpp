@@ -53,7 +53,7 @@ json to_json(const RunOptions& options) {
   return {{"config", options.config.text},
           {"study", options.config.study},
           {"storage", fs::absolute(options.storage).string()},
-          {"budget", options.budget},
+          {"budget", options.budget ? to_text(*options.budget) : ""},
           {"if_exists", static_cast<int>(options.if_exists)},
           {"resume", options.resume},
           {"retry_failed", options.retry_failed},
@@ -77,7 +77,7 @@ Result<RunOptions> from_json(const json& j) {
   DETOL_ASSIGN(options.config, load_study_config(j.at("config").get<std::string>(), "study"));
   options.config.study = j.at("study").get<std::string>();
   options.storage = j.at("storage").get<std::string>();
-  options.budget = j.at("budget").get<std::string>();
+  DETOL_ASSIGN(options.budget, parse_budget_change(j.at("budget").get<std::string>()));
   options.if_exists = static_cast<IfExists>(j.at("if_exists").get<int>());
   options.resume = j.at("resume").get<bool>();
   options.retry_failed = j.at("retry_failed").get<bool>();

@@ -46,7 +46,7 @@ struct Gpu {
 struct RunOptions {
   StudyConfig config;             // to resume: loaded from the ledger's StudyRecord::config
   std::filesystem::path storage;  // the database; its artefacts beside it (knowledge/artefacts.h)
-  std::string budget;             // overrides the config's; on resume `+2h` extends; may be empty
+  std::optional<BudgetChange> budget = {};  // of a study that is there; of a new one its total
   IfExists if_exists = IfExists::kFail;
   bool resume = false;        // `detol resume`: the study must exist
   bool retry_failed = false;  // on resume: trials that crashed or timed out run again

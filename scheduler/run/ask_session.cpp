@@ -64,9 +64,8 @@ Result<void> has_the_space_of(const std::optional<StudyRecord>& record,
 // Says so if the budget that was asked for is not the one in force: another process runs the study.
 void warn_of_another_budget(const std::optional<StudyRecord>& record,
                             const AskSessionSettings& settings) {
-  if (!record || settings.budget.empty()) return;
-  const auto budget = parse_budget(settings.budget);
-  if (budget && to_text(*budget) == record->budget) return;
+  if (!record || !settings.budget) return;
+  if (to_text(*settings.budget) == record->budget) return;
   log_warning("study {} is being run by another process; its budget stays {}", record->name,
               record->budget.empty() ? "without a limit" : record->budget);
 }
@@ -222,7 +221,7 @@ Result<std::unique_ptr<AskSession::Gate>> AskSession::open_here() {
   std::error_code ignored;
   fs::remove(join_file_, ignored);  // of a process that was killed
   if (settings_.serves) DETOL_TRY(gate->serve(join_file_));
-  settings_.budget.clear();  // `+2h` counts once
+  settings_.budget.reset();  // `+2h` counts once
   settings_.retry_failed = false;
   settings_.if_exists = IfExists::kResume;
   return gate;

@@ -20,10 +20,10 @@
 namespace detol::inline scheduler {
 
 struct AskSessionSettings {
-  std::filesystem::path storage;           // the database
-  std::string study;                       // its name
-  std::optional<StudyConfig> config = {};  // begins the study if there is none of the name
-  std::string budget = {};                 // as StudyServiceSettings::budget
+  std::filesystem::path storage;            // the database
+  std::string study;                        // its name
+  std::optional<StudyConfig> config = {};   // begins the study if there is none of the name
+  std::optional<BudgetChange> budget = {};  // of a study that is there; of a new one its total
   // Its trials are this process's, and wait for others once it is gone; else they wait for their
   // values. While it has the study open, other processes call this one.
   bool serves = false;

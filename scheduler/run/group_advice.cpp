@@ -64,7 +64,8 @@ Result<GroupAdvice> group_advice(Reader& reader, const StudyRecord& study,
   const auto config = load_study_config(study.config, study.name);
   if (workers == 0 || !config) return advice;
   const int devices = workers * measured.last_ranks;
-  DETOL_ASSIGN(RemainingSearch left, remaining_search(*config, events, study.budget, devices));
+  DETOL_ASSIGN(const Budget budget, budget_in_force(study.budget));
+  DETOL_ASSIGN(RemainingSearch left, remaining_search(*config, events, budget, devices));
   left.epoch_work = measured.epoch_work;
   if (left.wall_s > 0 && left.trials > 0)
     advice.advised = std::int64_t{best_group_size(scaling, left)};

@@ -60,7 +60,7 @@ struct Course {
 struct Known {
   std::vector<Event> events;         // the study's; none of a new one
   std::vector<Event> measured_with;  // of the study whose times count: this, or a like one
-  std::string budget;
+  Budget budget = {};
 };
 
 // Returns the events of the newest other study that was trained by the same backend.
@@ -81,23 +81,27 @@ std::vector<Event> events_of_another(Reader& reader, const std::string& backend)
   return {};
 }
 
+// Returns the budget of a study that is new. REQUIRES: the config's has been checked.
+Budget fresh_budget(const RunOptions& options) {
+  if (options.budget) return options.budget->limits;
+  return budget_in_force(options.config.budget).value_or(Budget{});
+}
+
 Result<Known> known_of(const RunOptions& options) {
-  const std::string fresh = options.budget.empty() ? options.config.budget : options.budget;
   const bool may_exist = options.resume || options.if_exists == IfExists::kResume;
   DETOL_ASSIGN(const auto reader, Reader::open(options.storage));
   const auto record = reader->study(options.config.study);
   if (!record || !may_exist) {
     return Known{.events = {},
                  .measured_with = events_of_another(*reader, options.backend),
-                 .budget = fresh};
+                 .budget = fresh_budget(options)};
   }
   DETOL_ASSIGN(std::vector<Event> events, reader->events(record->id));
-  std::string budget = record->budget;
-  if (!options.budget.empty()) {
-    DETOL_ASSIGN(const Budget longer, extended(budget, options.budget));
-    budget = to_text(longer);
+  DETOL_ASSIGN(Budget budget, budget_in_force(record->budget));
+  if (options.budget) {
+    DETOL_ASSIGN(budget, extended(budget, *options.budget));
   }
-  return Known{.events = events, .measured_with = events, .budget = std::move(budget)};
+  return Known{.events = events, .measured_with = events, .budget = budget};
 }
 
 // Returns the devices of each machine on which the run's workers train; none if another program
@@ -161,14 +165,12 @@ int best_group_size(const GroupScaling& scaling, const RemainingSearch& left) {
 }
 
 Result<RemainingSearch> remaining_search(const StudyConfig& config, std::span<const Event> events,
-                                         const std::string& budget, int devices) {
+                                         const Budget& limits, int devices) {
   RemainingSearch left{
       .devices = devices, .workers = config.resources.workers, .epochs = config.max_epochs};
   StudyState state(config.space, config.objectives);
   for (const Event& event : events) DETOL_TRY(state.apply(event));
   const Spent spent = state.spent();
-  if (budget.empty()) return left;
-  DETOL_ASSIGN(const Budget limits, parse_budget(budget));
   if (limits.trials) left.trials = std::max(1.0, *limits.trials - spent.trials);
   if (limits.wall_s) left.wall_s = std::max(0.0, *limits.wall_s - spent.wall_s);
   for (const auto& device_s : {limits.cpu_s, limits.gpu_s}) {
@@ -188,9 +190,7 @@ RunOptions with_group_size(RunOptions options) {
   const int devices = std::accumulate(machines.begin(), machines.end(), 0);
   if (devices <= 1) return options;
   const Known known = known_of(options).value_or(
-      Known{.events = {},
-            .measured_with = {},
-            .budget = options.budget.empty() ? config.budget : options.budget});
+      Known{.events = {}, .measured_with = {}, .budget = fresh_budget(options)});
   auto left = remaining_search(config, known.events, known.budget, devices);
   if (!left) return options;
   const GroupTimes measured = group_times_of(known.measured_with);

@@ -42,10 +42,10 @@ struct RemainingSearch {
 // largest that was measured.
 int best_group_size(const GroupScaling& scaling, const RemainingSearch& left);
 
-// Returns what is left of a study on so many devices, of what it would have with this budget.
-// Errors: those of parse_budget and of replaying the events.
+// Returns what is left of a study on so many devices, within these limits. Errors: those of
+// replaying the events.
 Result<RemainingSearch> remaining_search(const StudyConfig& config, std::span<const Event> events,
-                                         const std::string& budget, int devices);
+                                         const Budget& limits, int devices);
 
 // Returns the options with the group size of the run, if it is to be chosen here. What the choice
 // cannot read, a run that follows reports.

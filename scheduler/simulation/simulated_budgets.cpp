@@ -23,7 +23,7 @@ Result<Cell> advised_group_size(const SimulationSettings& settings, const GroupT
   if (!scaling.has_compared()) return Cell();
   StudyConfig config = settings.config;
   config.resources.workers = 0;
-  DETOL_ASSIGN(RemainingSearch left, remaining_search(config, {}, to_text(settings.budget),
+  DETOL_ASSIGN(RemainingSearch left, remaining_search(config, {}, settings.budget,
                                                       settings.workers * settings.group_size));
   left.epoch_work = measured.epoch_work;
   return Cell(std::int64_t{best_group_size(scaling, left)});
@@ -38,8 +38,7 @@ std::string series_of(const SimulationReport& report, int parts) {
   };
   for (std::size_t i = 0; i < all.size(); ++i) {
     const bool is_last = i + 1 == all.size() || part_of(all[i]) < part_of(all[i + 1]);
-    if (is_last)
-      points.push_back({{"device_h", all[i].device_s / kHour}, {"value", all[i].value}});
+    if (is_last) points.push_back({{"device_h", all[i].device_s / kHour}, {"value", all[i].value}});
   }
   return compact(points);
 }

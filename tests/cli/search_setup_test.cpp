@@ -60,12 +60,13 @@ TEST_F(SearchWords, ATotalIsNotBelowWhatIsUsed) {
     const auto setup = set_up(budget, "resume");
     ASSERT_FALSE(setup) << budget;
     EXPECT_EQ(setup.error().code, ErrorCode::kUsage);
-    EXPECT_NE(setup.error().message.find(std::string("--budget +") + budget), std::string::npos);
+    const std::string more = "--budget +" + to_text(*parse_budget(budget));
+    EXPECT_NE(setup.error().message.find(more), std::string::npos);
   }
   for (const char* budget : {"4trials", "100s", "50cpu-s", "+3trials"}) {
     const auto setup = set_up(budget, "resume");
     ASSERT_TRUE(setup) << budget << setup.error().message;
-    EXPECT_EQ(setup->options.budget, budget);
+    EXPECT_EQ(to_text(setup->options.budget.value()), budget);
   }
 }
 

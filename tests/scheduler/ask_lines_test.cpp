@@ -40,9 +40,10 @@ class AskLines : public ::testing::Test {
   void open(std::vector<TrialId> own = {}, const std::string& budget = "",
             std::string_view space = kSpace) {
     service_.reset();
-    auto opened = StudyService::open(
-        load_study_config(space, "space").value(),
-        {.storage = folder_.path() / "detol.db", .budget = budget, .own = std::move(own)});
+    auto opened = StudyService::open(load_study_config(space, "space").value(),
+                                     {.storage = folder_.path() / "detol.db",
+                                      .budget = parse_budget_change(budget).value(),
+                                      .own = std::move(own)});
     ASSERT_TRUE(opened) << opened.error().message;
     service_ = *std::move(opened);
   }

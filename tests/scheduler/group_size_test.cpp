@@ -73,10 +73,10 @@ TEST(GroupSize, FollowsWhatIsLeftOfTheBudget) {
   const auto events = study.ledger.events(1).value();
   const Spent spent = study.driver->state().spent();
   const RemainingSearch left =
-      remaining_search(study.config, events, "48cpu-s,20trials", 4).value();
+      remaining_search(study.config, events, parse_budget("48cpu-s,20trials").value(), 4).value();
   EXPECT_EQ(left.trials, 20 - spent.trials);
   EXPECT_DOUBLE_EQ(left.wall_s, (48 - spent.device_s) / 4);
-  EXPECT_TRUE(std::isinf(remaining_search(study.config, events, "", 4)->wall_s));
+  EXPECT_TRUE(std::isinf(remaining_search(study.config, events, Budget{}, 4)->wall_s));
 }
 
 // The ranks of a group of 16 would spend most of their time on waiting for each other.

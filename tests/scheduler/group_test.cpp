@@ -119,7 +119,7 @@ TEST_F(GroupProcess, StopsResumablyAlthoughARankIsStuck) {
   EXPECT_EQ(run.finish(), 75) << log();
   expect_nobody_left();
   run.options.resume = true;
-  run.options.budget.clear();
+  run.options.budget.reset();
   run.start();
   expect_the_whole_study();
 }

@@ -125,7 +125,7 @@ WholeRun::WholeRun(fs::path folder) : folder_(std::move(folder)) {
   else
     options.config = *config;
   options.storage = folder_ / "detol.db";
-  options.budget = "8trials";
+  options.budget = parse_budget_change("8trials").value();
   options.workers = 2;
   options.progress = ProgressMode::kNone;
   options.log.file = (folder_ / "log").string();

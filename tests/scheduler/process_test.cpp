@@ -108,7 +108,7 @@ TEST_F(Process, AMasterThatIsKilledAroundAFitEndsWithTheSameSearch) {
     TempFolder own;
     WholeRun search(own.path());
     search.options.workers = 1;
-    search.options.budget = "12trials";
+    search.options.budget = parse_budget_change("12trials").value();
     ::setenv("DETOL_FAULT", fault, 1);
     ::setenv("DETOL_FAULT_MARK", (own.path() / "mark").c_str(), 1);
     search.start();
@@ -159,7 +159,7 @@ TEST_F(Process, AKilledSupervisorTakesEverybodyAlongAndTheStudyResumes) {
   expect_nobody_left();
   EXPECT_EQ(run.finish(), 1000 + SIGKILL);
   run.options.resume = true;
-  run.options.budget.clear();
+  run.options.budget.reset();
   run.start();
   EXPECT_EQ(run.finish(), 0) << log();
   EXPECT_EQ(count("COMPLETE"), 8);
@@ -176,7 +176,7 @@ TEST_F(Process, AStopSignalEndsResumablyAndNothingIsRecordedTwice) {
     EXPECT_EQ(stopped.finish(), 75);
     EXPECT_TRUE(stopped.everybody().empty());
     stopped.options.resume = true;
-    stopped.options.budget.clear();
+    stopped.options.budget.reset();
     stopped.start();
     EXPECT_EQ(stopped.finish(), 0);
     EXPECT_EQ(stopped.reports(), 40);
