@@ -33,28 +33,19 @@ constexpr std::array kWorkloads = {
     Workload{"wide64", 64},
 };
 
-// Workloads for which the fixed rule and timing may choose different algorithms.
-constexpr std::array kChoiceWorkloads = {
-    Workload{"lenet", 64},   Workload{"resnet8", 1},   Workload{"resnet8", 2},
-    Workload{"resnet8", 64}, Workload{"resnet20", 64}, Workload{"nb201", 64},
-    Workload{"wide64", 2},   Workload{"wide64", 8},    Workload{"wide64", 64},
-};
-
 Network named_network(std::string_view name) {
   return find_row(bench_networks(), name)->make();
 }
 
-std::unique_ptr<Executable> compiled(const Network& network, std::int64_t batch,
-                                     const AlgorithmChoices* choices = nullptr) {
+std::unique_ptr<Executable> compiled(const Network& network, std::int64_t batch) {
   Recipe recipe;
   recipe.batch_size = batch;
-  return compile_onednn(network, recipe, {.choices = choices}).value();
+  return compile_onednn(network, recipe, {}).value();
 }
 
-std::unique_ptr<Executable> ready_to_train(std::string_view name, std::int64_t batch,
-                                           const AlgorithmChoices* choices = nullptr) {
+std::unique_ptr<Executable> ready_to_train(std::string_view name, std::int64_t batch) {
   const Network network = named_network(name);
-  auto executable = compiled(network, batch, choices);
+  auto executable = compiled(network, batch);
   prepare_with_noise(network, *executable);
   return executable;
 }
@@ -90,41 +81,6 @@ Figure training(const Workload& workload) {
 Figure roof(const Workload& workload, const Figure& train, double peak_gflops) {
   const double gflops = train.value * training_flops(named_network(workload.network)) * 1e-9;
   return {workload_name("roof", workload), gflops / peak_gflops, "fraction", train.n, train.spread};
-}
-
-AlgorithmChoices timed_choices(const Workload& workload) {
-  const AlgorithmChoices none;
-  AlgorithmChoices choices;
-  const Recipe recipe{.batch_size = workload.batch};
-  const auto timed =
-      time_algorithms_onednn(named_network(workload.network), recipe, {.choices = &none}, [] {
-      }).value();
-  for (const TimedShape& one : timed) choices.algorithms.emplace(one.key, one.algorithm);
-  return choices;
-}
-
-double choose_ms(const Workload& workload) {
-  forget_compiled();
-  const double start = thread_seconds();
-  timed_choices(workload);
-  return 1e3 * (thread_seconds() - start);
-}
-
-// Measures the seconds of steps by the rule over those by timed choices, in turn.
-Figure gain(const Workload& workload) {
-  const AlgorithmChoices choices = timed_choices(workload);
-  const auto by_rule = ready_to_train(workload.network, workload.batch);
-  const auto by_choice = ready_to_train(workload.network, workload.batch, &choices);
-  const auto seconds = [](Executable& executable) {
-    const double start = thread_seconds();
-    executable.train_step({.lr = 0.001});
-    return thread_seconds() - start;
-  };
-  seconds(*by_rule);
-  const int times = std::clamp(static_cast<int>(0.5 / seconds(*by_choice)), 11, 200);
-  std::vector<double> samples;
-  for (int i = 0; i < times; ++i) samples.push_back(seconds(*by_rule) / seconds(*by_choice));
-  return median_figure(workload_name("chosen", workload), "times", std::move(samples));
 }
 
 double onednn_compile_ms(const Network& network) {
@@ -228,11 +184,6 @@ void bench_trainer(Figures& figures) {
     const Figure train = training(workload);
     figures.add(train);
     if (wants_roof) figures.add(roof(workload, train, peak_gflops()));
-  }
-  for (const Workload& workload : kChoiceWorkloads) {
-    figures.measure(workload_name("choose", workload), "ms", 5,
-                    [&] { return choose_ms(workload); });
-    if (figures.wants(workload_name("chosen", workload))) figures.add(gain(workload));
   }
   for (const BenchNetworkRow& row : bench_networks()) {
     const Network network = row.make();

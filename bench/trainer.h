@@ -13,10 +13,6 @@
 //                             compiled another
 //   compile_warm/NET          ms: a second one of the same shapes
 //   resident/NET,batch=64     the memory that a training adds to a process, over its plan
-//   choose/NET,batch=B        ms: timing all shapes of a network, where training.deterministic is
-//                             false and the study has no choices yet
-//   chosen/NET,batch=B        images/s with the algorithms that were chosen, over those with the
-//                             fixed rule's, steps of both in turn
 //   loader/...                images/s of batches (loader.h)
 //   workers/2                 images/s of two processes over those of one, by the wall clock
 //   group/2                   images/s of a group of two ranks over those of one rank, ResNet-20

@@ -51,22 +51,6 @@ class PlannedGroup final : public Group {
   const int ranks_;
 };
 
-// Algorithms of a shape differ only in their workspace, of which the largest counts: it is in the
-// plan of the fixed rule's algorithms or in that of the others.
-Result<std::size_t> most_of_all_algorithms(const BackendRow& backend, const Network& network,
-                                           const Recipe& recipe, Group& group) {
-  const Placement placement{.group = &group};
-  DETOL_ASSIGN(const std::size_t by_rule, backend.plan_bytes(network, recipe, placement));
-  if (recipe.deterministic || backend.list_algorithms == nullptr) return by_rule;
-  DETOL_ASSIGN(const auto open, backend.list_algorithms(network, recipe, placement));
-  AlgorithmChoices others;
-  for (const AlgorithmCandidates& one : open)
-    others.algorithms.emplace(one.key, one.algorithms.back());
-  DETOL_ASSIGN(const std::size_t by_others,
-               backend.plan_bytes(network, recipe, {.group = &group, .choices = &others}));
-  return std::max(by_rule, by_others);
-}
-
 }  // namespace
 
 Result<std::int64_t> training_bytes(const Network& network, const Recipe& recipe, int ranks) {
@@ -75,7 +59,7 @@ Result<std::int64_t> training_bytes(const Network& network, const Recipe& recipe
   const auto sharers = static_cast<int>(std::min<std::int64_t>(ranks, recipe.batch_size));
   PlannedGroup group(sharers);
   DETOL_ASSIGN(const std::size_t bytes,
-               most_of_all_algorithms(planning_backend(), network, recipe, group));
+               planning_backend().plan_bytes(network, recipe, {.group = &group}));
   return static_cast<std::int64_t>(bytes) * sharers;
 }
 

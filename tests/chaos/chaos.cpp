@@ -183,7 +183,7 @@ std::vector<std::string> ChaosStudy::variables() const {
   return {fmt::format("DETOL_STORAGE={}", database().string()),
           fmt::format("XDG_RUNTIME_DIR={}", (path() / "run").string()),
           fmt::format("DETOL_FAULT_TRACE={}", (path() / "trace").string()),
-          fmt::format("DETOL_TEST_PATIENCE={}", kPatience)};
+          fmt::format("DETOL_TEST_PATIENCE={}", kPatience), "DETOL_CUDA_LIBRARY=" DETOL_FAKE_GPU};
 }
 
 std::map<pid_t, int> ChaosStudy::visits(std::string_view site) const {
@@ -241,11 +241,11 @@ std::string ChaosStudy::weights() const {
 
 Search search_called(const std::string& name, int workers, int trials, const std::string& algorithm,
                      const std::string& pruner) {
-  return {
-      .name = name,
-      .words = {"search", "--space", "tiny.yaml", "--workers", std::to_string(workers), "--budget",
-                std::to_string(trials) + "trials", "--algorithm", algorithm, "--pruner", pruner},
-      .trainers = workers};
+  return {.name = name,
+          .words = {"search", "--space", "tiny.yaml", "--workers", std::to_string(workers),
+                    "--budget", std::to_string(trials) + "trials", "--algorithm", algorithm,
+                    "--pruner", pruner, "--device", "cpu"},
+          .trainers = workers};
 }
 
 Search one_worker(int trials) {
@@ -302,6 +302,7 @@ Search tune(int trials) {
 
 Search timing(int trials) {
   Search search = search_called("timing", 1, trials, "random", "none");
+  search.words.back() = "cuda";  // the fake one, whose shapes have several algorithms
   search.words.insert(search.words.end(), {"--set", "training.deterministic=false"});
   search.is_repeatable = false;
   return search;

@@ -93,26 +93,6 @@ TEST(TrainingMemory, IsForeseenForEveryRecipe) {
   }
 }
 
-// Computes every shape by the fixed rule's algorithm and by its last one.
-TEST(TrainingMemory, IsForeseenWhicheverAlgorithmsAreChosen) {
-  const auto is_foreseen = [](const Network& network, std::int64_t batch) {
-    const Recipe recipe{.batch_size = batch, .deterministic = false};
-    const auto open = fastest_tested().list_algorithms(network, recipe, {}).value();
-    AlgorithmChoices last;
-    for (const AlgorithmCandidates& candidates : open)
-      last.algorithms.emplace(candidates.key, candidates.algorithms.back());
-    const std::int64_t foreseen = foreseen_bytes(network, recipe);
-    return foreseen ==
-           std::max(held_bytes(network, recipe), held_bytes(network, recipe, {.choices = &last}));
-  };
-  for (const BenchNetworkRow& row : bench_networks()) {
-    for (const std::int64_t batch : {1, 64})
-      EXPECT_TRUE(is_foreseen(row.make(), batch)) << row.name << ", batch " << batch;
-  }
-  for (std::uint64_t seed = 0; seed < 50; ++seed)
-    EXPECT_TRUE(is_foreseen(RandomNetwork(seed).build(), 4)) << "seed " << seed;
-}
-
 TEST(TrainingMemory, CountsWhatAGroupKeepsOfEveryWeight) {
   NetworkBuilder builder({1000, 1, 1});
   const NodeId x = builder.add({.kind = kDense, .channels = 1600}, {builder.input()});

@@ -15,6 +15,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -107,14 +108,32 @@ Result<std::unique_ptr<Executable>> compile(const Network& network, const Recipe
   return std::make_unique<FakeGpu>(std::move(real));
 }
 
-Result<std::vector<AlgorithmCandidates>> list_algorithms(const Network&, const Recipe&,
+// Lists two algorithms, of the same results, for each shape of a convolution.
+Result<std::vector<AlgorithmCandidates>> list_algorithms(const Network& network, const Recipe&,
                                                          const Placement&) {
-  return std::vector<AlgorithmCandidates>();
+  std::map<std::string, AlgorithmCandidates> shapes;
+  for (const Node& node : network.nodes()) {
+    if (node.layer.kind != LayerKind::kConv) continue;
+    const std::string key =
+        fmt::format("fake conv {} window {}", to_text(node.shape), node.layer.kernel);
+    shapes[key] = {key, {"slow", "fast"}};
+  }
+  std::vector<AlgorithmCandidates> all;
+  for (auto& [key, candidates] : shapes) all.push_back(std::move(candidates));
+  return all;
 }
 
-Result<std::vector<TimedShape>> time_algorithms(const Network&, const Recipe&, const Placement&,
-                                                const std::function<void()>&) {
-  return std::vector<TimedShape>();
+Result<std::vector<TimedShape>> time_algorithms(const Network& network, const Recipe& recipe,
+                                                const Placement& placement,
+                                                const std::function<void()>& on_progress) {
+  DETOL_ASSIGN(const auto open, list_algorithms(network, recipe, placement));
+  std::vector<TimedShape> timed;
+  for (const AlgorithmCandidates& one : open) {
+    if (placement.choices->find(one.key) != nullptr) continue;
+    timed.push_back({one.key, "fast", {{"slow", 2e-3}, {"fast", 1e-3}}});
+    on_progress();
+  }
+  return timed;
 }
 
 Result<DevicePeaks> peaks(const std::string&) {

@@ -7,9 +7,7 @@
 namespace detol::inline trainer::onednn {
 
 Builder::Builder(const Network& network, const Recipe& recipe, const Placement& placement)
-    : Program(network, recipe, placement, parameters_, /*line=*/64),
-      parameters_(network, recipe),
-      choices_(placement.choices) {}
+    : Program(network, recipe, placement, parameters_, /*line=*/64), parameters_(network, recipe) {}
 
 Value& Builder::value(NodeId id, Layout layout) {
   Value& made = value(id);
@@ -108,12 +106,6 @@ void write_reorder(Builder& builder, const Desc& from, Buffer* source, const Des
   call->add(DNNL_ARG_FROM, from, source);
   call->add(DNNL_ARG_TO, to, target);
   builder.step(std::move(call));
-}
-
-void Builder::run(Pass pass, const StepContext& context) const {
-  for (const program::Step& step : steps()) {
-    if (pass == Pass::kAll || step.pass == pass) step.run(context);
-  }
 }
 
 void Builder::run(std::size_t first, std::size_t end, const StepContext& context) const {

@@ -16,7 +16,6 @@ namespace detol::inline trainer::onednn {
 
 using program::InputGradient;
 using program::Layout;
-using program::Pass;
 using program::StepContext;
 using program::Term;
 using program::Value;
@@ -24,32 +23,12 @@ using program::Value;
 inline constexpr Layout kPlain{0};    // N x C x H x W
 inline constexpr Layout kBlocked{1};  // N x C/lanes x H x W x lanes
 
-// TunablePass is a unit, or one pass over it, that several algorithms can compute.
-struct TunablePass {
-  AlgorithmCandidates candidates;
-  NodeId node = 0;
-  Pass pass = Pass::kAll;
-  Shape shape;  // of its first input
-  Layout layout = kPlain;
-  bool needs_gradient = true;  // its first input
-};
-
 class Builder final : public program::Program {
  public:
   Builder(const Network& network, const Recipe& recipe, const Placement& placement);
 
   Parameters& parameters() { return parameters_; }
   const Parameters& parameters() const { return parameters_; }
-
-  // Returns which of these algorithms computes a pass over the convolution `node`: the one in the
-  // placement's choices, else the first, which is the fixed rule's. The key names `kind`, backend,
-  // instruction set, layer and the images of a run. Errors (kInternal): the recorded choice is not
-  // among these.
-  Result<std::string> choose_algorithm(NodeId node, std::string_view kind, Pass pass,
-                                       std::vector<std::string> algorithms);
-  bool has_choices() const { return choices_ != nullptr; }
-  // Empty without choices.
-  const std::vector<TunablePass>& tunable_passes() const { return tunable_passes_; }
 
   using Program::value;
   Value& value(NodeId id, Layout layout) override;
@@ -74,8 +53,6 @@ class Builder final : public program::Program {
   // Gives every buffer its memory, compiles the primitives, zeroes the parameters. Throws
   // std::bad_alloc.
   void place();
-  // Runs the steps of a pass, all of them for kAll.
-  void run(Pass pass, const StepContext& context) const;
   // Runs steps [first, end).
   void run(std::size_t first, std::size_t end, const StepContext& context) const;
 
@@ -85,8 +62,6 @@ class Builder final : public program::Program {
   Value& view(Value& of, const Shape& shape, Layout layout);
 
   Parameters parameters_;
-  const AlgorithmChoices* choices_;
-  std::vector<TunablePass> tunable_passes_;
   std::map<const Value*, Value*> conversions_;  // to the other layout
   std::vector<std::unique_ptr<Call>> calls_;
 };

@@ -176,15 +176,11 @@ Result<void> lower_direct(Builder& b, const Unit& unit) {
   c.weight = &p->weight;
   c.weight_gradient = &p->gradient;
   claim_bias(b, unit, c);
-  b.begin(Pass::kForward);
-  write_forward(b, c, choice->primitives, x, y);
-  b.on_backward([=, &b, &x, &y, all = choice->primitives] {
-    Buffer* g = b.gradient(y);
-    b.begin(Pass::kData);
-    if (x.needs_gradient) write_backward_data(b, c, all, g, b.add_gradient(x));
-    b.begin(Pass::kWeights);
-    write_backward_weights(b, c, all, g, x);
-  });
+  const ConvPrimitives& all = choice->primitives;
+  write_forward(b, c, all, x, y);
+  const auto of_weights = [=, &b, &x](Buffer* g) { write_backward_weights(b, c, all, g, x); };
+  const auto backward = [=, &b](Buffer* g, Buffer* dx) { write_backward_data(b, c, all, g, dx); };
+  b.on_gradients(y, {{.input = &x, .write = backward}}, of_weights);
   return {};
 }
 

@@ -50,46 +50,6 @@ void write_backward_data(Builder& b, const Conv& c, const ConvPrimitives& all, B
 void write_backward_weights(Builder& b, const Conv& c, const ConvPrimitives& all, Buffer* g,
                             Value& x);
 
-// OwnDirections: the directions that our own kernels compute; oneDNN computes the others.
-struct OwnDirections {
-  bool forward = true, data = true, weights = true;
-  bool none() const { return !forward && !data && !weights; }
-  bool all() const { return forward && data && weights; }
-};
-
-// ConvAlgorithms: our kernels or oneDNN's for each direction of a unit. They are mixed only if both
-// take all tensors, the weights too, in the same layouts.
-struct ConvAlgorithms {
-  OwnDirections own;
-  std::optional<DirectConv> direct;  // oneDNN's, if exchangeable with ours
-};
-
-// OwnConvTraits describes our kernels for a unit and the layouts they take.
-struct OwnConvTraits {
-  std::string_view kind;  // as in Builder::choose_algorithm
-  std::string own;        // their name
-  Layout in = kBlocked;
-  Desc native;  // of the weights, padded
-  OwnDirections rule =
-      {};  // what is faster as a rule: some directions are oneDNN's only where both fit
-};
-
-// Returns the algorithms of a unit: the study's choices, else the fixed rule's.
-Result<ConvAlgorithms> choose_algorithms(Builder& b, const Unit& unit, const OwnConvTraits& traits);
-
-// OwnConv writes the steps of our own kernels for a unit, from the buffer they read to the one they
-// write; the gradient of the weights reads the output's gradient and the input.
-struct OwnConv {
-  Parameter *weight = nullptr, *offset = nullptr;  // offset: if there is a bias
-  std::function<void(Buffer* x, Buffer* y)> forward;
-  std::function<void(Buffer* g, Buffer* dx)> data;
-  std::function<void(Buffer* g, Buffer* x)> weights;
-};
-
-// Writes the steps of every direction by its algorithm.
-void write_directions(Builder& b, const ConvAlgorithms& algorithms, const OwnConv& own, Value& x,
-                      Value& y);
-
 void claim_bias(Builder& b, const Unit& unit, Conv& c);
 
 // These lower the kinds of convolution; lower_conv chooses among them.

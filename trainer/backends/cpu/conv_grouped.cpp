@@ -93,17 +93,11 @@ Result<void> lower_depthwise(Builder& b, const Unit& unit) {
   const Dims extents = {layer.channels, 1, 1, height, width};
   const Desc blocked =
       floats_desc({machine().padded(layer.channels), 1, 1, height, width}, machine().depthwise);
-  ConvAlgorithms algorithms;
-  if (layer.channels % machine().lanes() == 0) {
-    // oneDNN's kernels are faster forward and, where they exist, for the gradient of the weights.
-    DETOL_ASSIGN(algorithms,
-                 choose_algorithms(b, unit,
-                                   {.kind = "depthwise",
-                                    .own = "own",
-                                    .native = blocked,
-                                    .rule = {.forward = false, .data = true, .weights = false}}));
-  }
-  if (algorithms.own.none()) return lower_direct(b, unit);
+  // oneDNN's kernels are faster forward and, where they exist, for the gradient of the weights.
+  std::optional<DirectConv> direct;
+  if (layer.channels % machine().lanes() == 0)
+    direct = conv_between(b, unit, layer, kBlocked, kBlocked);
+  if (direct && (!direct->primitives.forward || direct->conv.w != blocked)) direct.reset();
   Value& x = b.value(b.node(unit.node).inputs[0], kBlocked);
   Value& y = b.make_value(unit.node, kBlocked, true);
   Depthwise d{.window = window_of(b, layer, x, y)};
@@ -118,13 +112,23 @@ Result<void> lower_depthwise(Builder& b, const Unit& unit) {
   }
   const auto floats = static_cast<std::size_t>(d.window.padded_floats(machine().lanes()));
   d.scratch = b.scratch(floats * sizeof(float));
-  const OwnConv own{
-      .weight = p,
-      .offset = bias,
-      .forward = [=, &b](Buffer* from, Buffer* to) { write_depthwise(b, d, from, to); },
-      .data = [=, &b](Buffer* g, Buffer* dx) { write_depthwise_data(b, d, g, dx); },
-      .weights = [=, &b](Buffer* g, Buffer* from) { write_depthwise_weights(b, d, g, from); }};
-  write_directions(b, algorithms, own, x, y);
+  if (direct) {
+    direct->conv.weight = d.weight;
+    direct->conv.weight_gradient = d.weight_gradient;
+    direct->conv.offset = d.offset;
+    direct->conv.offset_gradient = d.offset_gradient;
+    write_forward(b, direct->conv, direct->primitives, x, y);
+  } else {
+    write_depthwise(b, d, x.data, y.data);
+  }
+  const auto of_weights = [=, &b, &x](Buffer* g) {
+    if (direct && direct->primitives.weights)
+      write_backward_weights(b, direct->conv, direct->primitives, g, x);
+    else
+      write_depthwise_weights(b, d, g, x.data);
+  };
+  const auto backward = [=, &b](Buffer* g, Buffer* dx) { write_depthwise_data(b, d, g, dx); };
+  b.on_gradients(y, {{.input = &x, .write = backward}}, of_weights);
   return {};
 }
 
@@ -151,14 +155,15 @@ Result<void> lower_as_dense(Builder& b, const Unit& unit) {
   const Parameter* p = b.parameters().claim(unit.node, "weight", plain, plain);
   c.weight = b.arena().make(c.w.get_size());
   c.weight_gradient = b.arena().make(c.w.get_size());
+  const ConvPrimitives& all = choice->primitives;
   write_expand(b, blocks, c, p->weight);
-  write_forward(b, c, choice->primitives, x, y);
-  b.on_backward([=, &b, &x, &y, all = choice->primitives] {
-    Buffer* g = b.gradient(y);
-    if (x.needs_gradient) write_backward_data(b, c, all, g, b.add_gradient(x));
+  write_forward(b, c, all, x, y);
+  const auto of_weights = [=, &b, &x](Buffer* g) {
     write_backward_weights(b, c, all, g, x);
     write_gather(b, blocks, c, p->gradient);
-  });
+  };
+  const auto backward = [=, &b](Buffer* g, Buffer* dx) { write_backward_data(b, c, all, g, dx); };
+  b.on_gradients(y, {{.input = &x, .write = backward}}, of_weights);
   return {};
 }
 

@@ -22,21 +22,20 @@ Result<void> lower_dense(Builder& b, const Unit& unit) {
     kernels.dense(shape, x->as<float>(), p->weight.as<float>(),
                   bias != nullptr ? bias->weight.as<float>() : nullptr, y->as<float>());
   });
-  b.on_backward([=, &b, &x, &y, &kernels] {
-    Buffer* g = b.gradient(y);
-    if (x.needs_gradient) {
-      Buffer* dx = b.add_gradient(x);
-      b.step({g, dx}, [=, &kernels](const StepContext&) {
-        kernels.dense_backward(shape, g->as<float>(), p->weight.as<float>(), dx->as<float>(),
-                               scratch->as<float>());
-      });
-    }
-    b.step({g, x.data}, [=, &kernels, x = x.data](const StepContext&) {
+  const auto of_weights = [=, &b, &kernels, x = x.data](Buffer* g) {
+    b.step({g, x}, [=, &kernels](const StepContext&) {
       kernels.dense_weights(shape, x->as<float>(), g->as<float>(), p->gradient.as<float>(),
                             bias != nullptr ? bias->gradient.as<float>() : nullptr,
                             scratch->as<float>());
     });
-  });
+  };
+  const auto backward = [=, &b, &kernels](Buffer* g, Buffer* dx) {
+    b.step({g, dx}, [=, &kernels](const StepContext&) {
+      kernels.dense_backward(shape, g->as<float>(), p->weight.as<float>(), dx->as<float>(),
+                             scratch->as<float>());
+    });
+  };
+  b.on_gradients(y, {{.input = &x, .write = backward}}, of_weights);
   return {};
 }
 

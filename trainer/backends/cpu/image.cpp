@@ -1,5 +1,5 @@
-// The convolution that reads the image, by our own kernels (kernels_image.h) or, where a
-// study chose so, by oneDNN's. The image has no gradient.
+// The convolution that reads the image, by our own kernels (kernels_image.h). The image has no
+// gradient.
 
 #include "trainer/backends/cpu/conv.h"
 
@@ -38,11 +38,6 @@ Result<void> lower_image(Builder& b, const Unit& unit) {
   padded[0] = machine().padded(layer.channels);
   const Tag blocks = machine().lanes() == 16 ? Tag::Ohwi16o : Tag::Ohwi8o;
   const Desc native = floats_desc(padded, blocks);
-  DETOL_ASSIGN(
-      const ConvAlgorithms algorithms,
-      choose_algorithms(b, unit,
-                        {.kind = "image", .own = "own", .in = kPlain, .native = native}));
-  if (algorithms.own.none()) return lower_direct(b, unit);
   Value& x = b.value(b.node(unit.node).inputs[0], kPlain);
   Value& y = b.make_value(unit.node, kBlocked, true);
   const ImageWindow window{.channels = x.shape.channels,
@@ -59,13 +54,8 @@ Result<void> lower_image(Builder& b, const Unit& unit) {
                                   with_extents(native, extents));
   i.offset = b.parameters().claim(unit.node, "bias");
   i.scratch = b.scratch(static_cast<std::size_t>(window.padded_floats()) * sizeof(float));
-  const OwnConv own{
-      .weight = i.weight,
-      .offset = i.offset,
-      .forward = [=, &b](Buffer* from, Buffer* to) { write_image(b, i, from, to); },
-      .data = {},
-      .weights = [=, &b](Buffer* g, Buffer* from) { write_image_weights(b, i, g, from); }};
-  write_directions(b, algorithms, own, x, y);
+  write_image(b, i, x.data, y.data);
+  b.on_gradients(y, {}, [=, &b, &x](Buffer* g) { write_image_weights(b, i, g, x.data); });
   return {};
 }
 

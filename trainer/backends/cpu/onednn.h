@@ -20,13 +20,6 @@ Result<std::unique_ptr<Executable>> compile_onednn(const Network& network, const
 Result<std::size_t> plan_bytes_onednn(const Network& network, const Recipe& recipe,
                                       const Placement& placement);
 
-Result<std::vector<AlgorithmCandidates>> list_algorithms_onednn(const Network& network,
-                                                                const Recipe& recipe,
-                                                                const Placement& placement);
-Result<std::vector<TimedShape>> time_algorithms_onednn(const Network& network, const Recipe& recipe,
-                                                       const Placement& placement,
-                                                       const std::function<void()>& on_progress);
-
 // NodeTime is the time of the steps of one node: forward, and backward with the conversions of its
 // gradients. A node that is fused into another has none.
 struct NodeTime {

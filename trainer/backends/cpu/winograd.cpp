@@ -54,13 +54,7 @@ Result<void> lower_winograd(Builder& b, const Unit& unit) {
   const Dims extents = {channels, image.channels, 3, 3};
   const Tag blocks = machine().lanes() == 16 ? Tag::OIhw16i16o : Tag::OIhw8i8o;
   const Desc native = floats_desc({outputs, inputs, 3, 3}, blocks);
-  const bool pays = winograd_pays(image, b.largest_batch(), channels);
-  DETOL_ASSIGN(
-      const ConvAlgorithms algorithms,
-      choose_algorithms(
-          b, unit,
-          {.kind = "conv", .own = "winograd", .native = native, .rule = {pays, pays, pays}}));
-  if (algorithms.own.none()) return lower_direct(b, unit);
+  if (!winograd_pays(image, b.largest_batch(), channels)) return lower_direct(b, unit);
   Value& x = b.value(b.node(unit.node).inputs[0], kBlocked);
   Value& y = b.make_value(unit.node, kBlocked, true);
   const auto floats = static_cast<std::size_t>(winograd_scratch(inputs, outputs));
@@ -69,13 +63,10 @@ Result<void> lower_winograd(Builder& b, const Unit& unit) {
                                   with_extents(native, extents));
   m.offset = b.parameters().claim(unit.node, "bias");
   m.scratch = b.scratch(floats * sizeof(float));
-  const OwnConv own{
-      .weight = m.weight,
-      .offset = m.offset,
-      .forward = [=, &b](Buffer* from, Buffer* to) { write_winograd(b, m, from, to); },
-      .data = [=, &b](Buffer* g, Buffer* dx) { write_winograd_data(b, m, g, dx); },
-      .weights = [=, &b](Buffer* g, Buffer* from) { write_winograd_weights(b, m, g, from); }};
-  write_directions(b, algorithms, own, x, y);
+  write_winograd(b, m, x.data, y.data);
+  const auto of_weights = [=, &b, &x](Buffer* g) { write_winograd_weights(b, m, g, x.data); };
+  const auto backward = [=, &b](Buffer* g, Buffer* dx) { write_winograd_data(b, m, g, dx); };
+  b.on_gradients(y, {{.input = &x, .write = backward}}, of_weights);
   return {};
 }
 

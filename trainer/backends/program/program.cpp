@@ -31,7 +31,7 @@ Value& Program::make_value(NodeId id, Layout layout, bool needs_gradient) {
 
 void Program::append(const std::vector<Buffer*>& uses, bool on_host, Run run) {
   for (Buffer* buffer : uses) arena_.use(buffer, static_cast<int>(steps_.size()));
-  steps_.push_back({node_, pass_, on_host, std::move(run)});
+  steps_.push_back({node_, on_host, std::move(run)});
 }
 
 void Program::on_gradients(Value& y, std::vector<InputGradient> inputs,
@@ -57,11 +57,6 @@ void Program::write_gradients(Buffer* g, std::span<const InputGradient> inputs) 
       one.write(g, dx);
     }
   }
-}
-
-void Program::begin(NodeId node) {
-  node_ = node;
-  pass_ = Pass::kAll;
 }
 
 std::vector<Buffer*> Program::gradient_terms(Value& value, std::size_t most) {

@@ -46,9 +46,6 @@ struct StepContext {
 
 using Run = std::function<void(const StepContext&)>;
 
-// Pass is a part of a unit's steps whose algorithm can be chosen separately.
-enum class Pass { kAll, kForward, kData, kWeights };
-
 // Term is where a step writes a term of a gradient: a new buffer; the output's gradient, which it
 // overwrites if nothing else reads it later; nowhere, as the term is the output's gradient.
 enum class Term { kNew, kOver, kSame };
@@ -63,7 +60,6 @@ struct InputGradient {
 
 struct Step {
   NodeId node = 0;
-  Pass pass = Pass::kAll;
   bool on_host = false;  // of a device's steps: it runs on the host and waits for the device itself
   Run run;
 };
@@ -114,9 +110,8 @@ class Program {
   void on_gradients(Value& y, std::vector<InputGradient> inputs,
                     std::function<void(Buffer* g)> own = {});
 
-  // Sets the node, or the pass over it, that the next steps belong to.
-  void begin(NodeId node);
-  void begin(Pass pass) { pass_ = pass; }
+  // Sets the node that the next steps belong to.
+  void begin(NodeId node) { node_ = node; }
 
   // Returns the step sum = a + b, all as large as `value`; `sum` may be `a`.
   virtual Run add(const Value& value, const Buffer* a, const Buffer* b,
@@ -167,7 +162,6 @@ class Program {
     std::vector<Parameter*> gradients = {};  // complete after these steps
   };
   NodeId node_ = 0;
-  Pass pass_ = Pass::kAll;
   std::vector<Step> steps_;
   std::vector<Lower> backward_;
   Buffer* scratch_ = nullptr;
