@@ -44,7 +44,7 @@ room(trainer/backends/reference  encodings/network encodings/study trainer/colle
                                  trainer/backends trainer/backends/program)
 room(trainer/backends/cpu        core encodings/network encodings/study trainer/collectives
                                  trainer/backends trainer/backends/program)
-room(trainer/backends/cuda       core encodings/study trainer/collectives trainer/data
+room(trainer/backends/cuda       core encodings/network encodings/study trainer/collectives trainer/data
                                  trainer/backends trainer/backends/program)
 room(trainer/inheritance         encodings/network trainer/backends)
 room(trainer/programs            core)

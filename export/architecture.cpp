@@ -59,8 +59,8 @@ Result<LayerKind> kind_called(const std::string& op, const std::string& name) {
 }
 
 Result<Activation> function_called(const std::string& word, const std::string& name) {
-  for (Activation one : {Activation::kRelu, Activation::kSilu, Activation::kSigmoid}) {
-    if (to_text(one) == word) return one;
+  for (const ActivationRow& row : kActivations) {
+    if (row.name == word) return row.function;
   }
   return broken(name, fmt::format("detol has no activation {}", in_quotes(word)));
 }

@@ -1,7 +1,7 @@
 // Writes a network as an ONNX graph: one ONNX node per layer, in the network's order, except that
 //   - the nodes that prepare the input come first, those of label and probabilities last
 //     (onnx_interface.h);
-//   - SiLU is x * sigmoid(x), as opset 13 has no operator for it;
+//   - some activation functions are several nodes (onnx_activations.h);
 //   - kQuantize is a QuantizeLinear and a DequantizeLinear; the layers behind it have weights of
 //     eight bits and biases of 32, each with its DequantizeLinear (onnx_levels.h);
 //   - dropout is written, too; ONNX defines that it does nothing at inference;
@@ -25,6 +25,7 @@
 #include "export/formats.h"
 #include "export/json_text.h"
 #include "export/metadata.h"
+#include "export/onnx_activations.h"
 #include "export/onnx_constants.h"
 #include "export/onnx_interface.h"
 #include "export/onnx_levels.h"
@@ -215,18 +216,7 @@ class GraphWriter : private OnnxNodes {
   }
 
   Edge activation(const Node& node, const Edge& input) {
-    switch (node.layer.activation) {
-      case Activation::kRelu:
-        add("Relu", node.name, {input.name});
-        break;
-      case Activation::kSigmoid:
-        add("Sigmoid", node.name, {input.name});
-        break;
-      case Activation::kSilu:
-        add("Sigmoid", node.name + ".sigmoid", {input.name});
-        add("Mul", node.name, {input.name, node.name + ".sigmoid"});
-        break;
-    }
+    add_activation(*this, node.layer.activation, node.name, input.name);
     return {node.name, input.is_matrix};
   }
 

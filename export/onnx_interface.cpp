@@ -185,19 +185,6 @@ Result<void> has_constants(const onnx::GraphProto& graph, const onnx::GraphProto
   return {};
 }
 
-// Checks the nodes from `first` on.
-Result<void> has_nodes(const onnx::GraphProto& graph, int first, const onnx::GraphProto& expected) {
-  if (first < 0 || graph.node_size() - first < expected.node_size())
-    return refuse("its graph has too few nodes for the data that its metadata describe");
-  for (int i = 0; i < expected.node_size(); ++i) {
-    const onnx::NodeProto& node = graph.node(first + i);
-    if (node.SerializeAsString() != expected.node(i).SerializeAsString())
-      return refuse(
-          fmt::format("node {} is not the one that detol writes there", in_quotes(node.name())));
-  }
-  return has_constants(graph, expected);
-}
-
 Result<void> are_equal(const auto& found, const auto& expected, std::string_view what) {
   bool is_equal = found.size() == expected.size();
   for (int i = 0; is_equal && i < expected.size(); ++i)
@@ -253,6 +240,18 @@ void add_outputs(onnx::GraphProto& graph, const Model& model, std::int64_t outpu
   writer.declare(output_name(model),
                  is_exact ? onnx::TensorProto::DOUBLE : onnx::TensorProto::FLOAT, {outputs});
   graph.mutable_output(graph.output_size() - 1)->set_doc_string(std::string(output_meaning(model)));
+}
+
+Result<void> has_nodes(const onnx::GraphProto& graph, int first, const onnx::GraphProto& expected) {
+  if (first < 0 || graph.node_size() - first < expected.node_size())
+    return refuse("its graph has too few nodes for the data that its metadata describe");
+  for (int i = 0; i < expected.node_size(); ++i) {
+    const onnx::NodeProto& node = graph.node(first + i);
+    if (node.SerializeAsString() != expected.node(i).SerializeAsString())
+      return refuse(
+          fmt::format("node {} is not the one that detol writes there", in_quotes(node.name())));
+  }
+  return has_constants(graph, expected);
 }
 
 Result<void> begins_with(const onnx::GraphProto& graph, const onnx::GraphProto& expected) {

@@ -56,6 +56,7 @@ void add_outputs(onnx::GraphProto& graph, const Model& model, std::int64_t outpu
 
 // Checks that a graph from an untrusted file has exactly the declarations, the first nodes or the
 // last, and the constants of `expected`. Errors (kInput) name the first that differs.
+Result<void> has_nodes(const onnx::GraphProto& graph, int first, const onnx::GraphProto& expected);
 Result<void> begins_with(const onnx::GraphProto& graph, const onnx::GraphProto& expected);
 Result<void> ends_with(const onnx::GraphProto& graph, const onnx::GraphProto& expected);
 

@@ -16,6 +16,7 @@
 #include "core/table.h"
 #include "export/architecture.h"
 #include "export/metadata.h"
+#include "export/onnx_activations.h"
 #include "export/onnx_attributes.h"
 #include "export/onnx_constants.h"
 #include "export/onnx_edges.h"
@@ -41,11 +42,12 @@ class GraphReader {
     DETOL_ASSIGN(const std::int64_t outputs, outputs_declared());
     add_outputs(after, model, outputs);
     DETOL_TRY(ends_with(graph_, after));
-    for (int i = before.node_size(); i < graph_.node_size() - after.node_size(); ++i) {
-      const Result<void> read = read_node(graph_.node(i));
+    for (int i = before.node_size(); i < graph_.node_size() - after.node_size();) {
+      const Result<int> read = read_at(i);
       if (!read)
         return refuse(
             fmt::format("node {}: {}", in_quotes(graph_.node(i).name()), read.error().message));
+      i += *read;
     }
     DETOL_ASSIGN(const NodeId last, output(network_output_name(model)));
     auto network = builder_.build(last);
@@ -80,7 +82,26 @@ class GraphReader {
     return shape.dim(1).dim_value();
   }
 
+  // Reads the layer whose nodes begin at the index. Returns how many they are.
+  Result<int> read_at(int index) {
+    const Node& first = graph_.node(index);
+    const auto activation = activation_at(graph_, index);
+    if (!activation) return read_node(first).map([] { return 1; });
+    DETOL_ASSIGN(const OnnxEdge x, edges_.either(first));
+    const Node& last = graph_.node(index + activation->nodes - 1);
+    const Layer layer{.kind = LayerKind::kActivation, .activation = activation->function};
+    DETOL_TRY(keep(last, add(last, layer, {x.node}, x.is_matrix)));
+    return activation->nodes;
+  }
+
+  Result<void> keep(const Node& node, const OnnxEdge& edge) {
+    if (edges_.emplace(node.output(0), edge)) return {};
+    return refuse(fmt::format("{} is computed twice", in_quotes(node.output(0))));
+  }
+
   Result<void> read_node(const Node& node) {
+    if (is_of_activation(node.op_type()))
+      return refuse(fmt::format("{} is not as detol writes it", node.op_type()));
     const OperationRow* row = find_row(operations(), node.op_type());
     if (row == nullptr || !(node.domain().empty() || node.domain() == "ai.onnx"))
       return refuse(fmt::format("detol writes no operator {}", in_quotes(node.op_type())));
@@ -91,8 +112,7 @@ class GraphReader {
     if (row->name == "DequantizeLinear" && !quantizers_.contains(node.input(0)))
       return integers_.read(constants_, node);
     DETOL_ASSIGN(const OnnxEdge edge, (this->*row->read)(node));
-    if (edges_.emplace(node.output(0), edge)) return {};
-    return refuse(fmt::format("{} is computed twice", in_quotes(node.output(0))));
+    return keep(node, edge);
   }
 
   OnnxEdge add(const Node& node, const Layer& layer, std::vector<NodeId> inputs, bool is_matrix) {
@@ -196,28 +216,9 @@ class GraphReader {
     return OnnxEdge{x.node, false, !x.is_channels_last};
   }
 
-  Result<OnnxEdge> activation(const Node& node, Activation function) {
-    DETOL_ASSIGN(const OnnxEdge x, edges_.either(node));
-    DETOL_TRY(OnnxAttributes(node).finish());
-    return add(node, {.kind = LayerKind::kActivation, .activation = function}, {x.node},
-               x.is_matrix);
-  }
-  Result<OnnxEdge> relu(const Node& node) { return activation(node, Activation::kRelu); }
-  Result<OnnxEdge> sigmoid(const Node& node) {
-    DETOL_ASSIGN(const OnnxEdge made, activation(node, Activation::kSigmoid));
-    sigmoid_of_[made.node] = edges_.find(node.input(0))->node;
-    return made;
-  }
-
-  // Reads a SiLU, if a tensor is multiplied by its sigmoid of the name that the exporter gives it,
-  // or else a scale. The builder drops the sigmoid node of a SiLU, which is then unused.
-  Result<OnnxEdge> multiply(const Node& node) {
+  Result<OnnxEdge> scale(const Node& node) {
     DETOL_ASSIGN(const OnnxEdge x, edges_.channels_first(node, 0));
     DETOL_ASSIGN(const OnnxEdge y, edges_.channels_first(node, 1));
-    const auto sigmoid = sigmoid_of_.find(y.node);
-    const bool is_silu = node.input(1) == node.name() + ".sigmoid" &&
-                         sigmoid != sigmoid_of_.end() && sigmoid->second == x.node;
-    if (is_silu) return activation(node, Activation::kSilu);
     if (x.is_matrix || y.is_matrix) return refuse("it multiplies matrices");
     DETOL_TRY(OnnxAttributes(node).finish());
     return add(node, {.kind = LayerKind::kScale}, {x.node, y.node}, false);
@@ -338,7 +339,6 @@ class GraphReader {
   OnnxConstants constants_;
   NetworkBuilder builder_;
   OnnxEdges edges_;
-  std::map<NodeId, NodeId> sigmoid_of_;                      // the input of each sigmoid
   std::map<std::string, const onnx::TensorProto*> weights_;  // by the parameter's name
   OnnxIntegerWeights integers_;
   struct Quantizer {
@@ -354,9 +354,7 @@ std::span<const GraphReader::OperationRow> GraphReader::operations() {
       OperationRow{"Conv", 2, 3, &Self::conv},
       OperationRow{"Gemm", 2, 3, &Self::dense},
       OperationRow{"BatchNormalization", 5, 5, &Self::batch_norm},
-      OperationRow{"Relu", 1, 1, &Self::relu},
-      OperationRow{"Sigmoid", 1, 1, &Self::sigmoid},
-      OperationRow{"Mul", 2, 2, &Self::multiply},
+      OperationRow{"Mul", 2, 2, &Self::scale},
       OperationRow{"Add", 2, 2, &Self::sum},
       OperationRow{"Sum", 2, kAny, &Self::sum},
       OperationRow{"MaxPool", 1, 1, &Self::max_pool},

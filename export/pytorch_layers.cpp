@@ -47,6 +47,16 @@ std::string_view activation(Activation function) {
       return "nn.SiLU()";
     case Activation::kSigmoid:
       return "nn.Sigmoid()";
+    case Activation::kGelu:
+      return "nn.GELU()";
+    case Activation::kGeluTanh:
+      return "nn.GELU(approximate='tanh')";
+    case Activation::kTanh:
+      return "nn.Tanh()";
+    case Activation::kLeakyRelu:
+      return "nn.LeakyReLU()";
+    case Activation::kHardSwish:
+      return "nn.Hardswish()";
   }
   return "nn.ReLU()";
 }

@@ -13,32 +13,26 @@ using nlohmann::json;
 using Words = std::string_view;
 using enum FieldKind;
 
-struct ActivationRow {
-  Words name;
-  Activation activation;
-};
-constexpr ActivationRow kActivations[] = {{"relu", Activation::kRelu}, {"silu", Activation::kSilu}};
-
 struct StemRow {
   Words name;
   std::optional<Activation> activation;  // nullopt: there is no stem
 };
-constexpr StemRow kStems[] = {{"conv_bn_relu", Activation::kRelu},
-                              {"conv_bn_silu", Activation::kSilu},
-                              {"none", std::nullopt}};
+constexpr std::array kStems = {StemRow{"conv_bn_relu", Activation::kRelu},
+                               StemRow{"conv_bn_silu", Activation::kSilu},
+                               StemRow{"none", std::nullopt}};
 
 struct HeadRow {
   Words name;
   LayerKind kind;
   Words layer;
 };
-constexpr HeadRow kHeads[] = {{"global_avg_pool_linear", LayerKind::kGlobalAvgPool, "pool"},
-                              {"flatten_linear", LayerKind::kFlatten, "flatten"}};
+constexpr std::array kHeads = {HeadRow{"global_avg_pool_linear", LayerKind::kGlobalAvgPool, "pool"},
+                               HeadRow{"flatten_linear", LayerKind::kFlatten, "flatten"}};
 
-template <typename Row, std::size_t N>
-constexpr std::array<Words, N> words_of(const Row (&table)[N]) {
-  std::array<Words, N> words;
-  for (std::size_t i = 0; i < N; ++i) words[i] = table[i].name;
+template <typename Table>
+constexpr auto words_of(const Table& table) {
+  std::array<Words, std::size(Table{})> words;
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = table[i].name;
   return words;
 }
 
@@ -72,7 +66,7 @@ std::span<const Field> head_fields() {
 }
 
 Activation activation_of(const json& section) {
-  return known_row<ActivationRow>(kActivations, section.value("activation", "relu")).activation;
+  return known_row<ActivationRow>(kActivations, section.value("activation", "relu")).function;
 }
 
 void add_stem(Path& path, const json& stem) {

@@ -159,18 +159,6 @@ std::string_view to_text(LayerKind kind) {
   return row_of(kind).name;
 }
 
-std::string_view to_text(Activation activation) {
-  switch (activation) {
-    case Activation::kRelu:
-      return "relu";
-    case Activation::kSilu:
-      return "silu";
-    case Activation::kSigmoid:
-      return "sigmoid";
-  }
-  return "relu";
-}
-
 float on_levels(const Layer& layer, float x) {
   const auto zero = static_cast<float>(layer.zero_point);
   const float level = std::nearbyint(x / layer.scale) + zero;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "encodings/network/activation.h"
 
 namespace detol::inline encoding {
 
@@ -45,8 +46,6 @@ enum class LayerKind {
   // number again (ONNX's QuantizeLinear and DequantizeLinear; halves to even). The gradient passes.
   kQuantize,
 };
-
-enum class Activation { kRelu, kSilu, kSigmoid };
 
 // Layer stores a kind and its settings. Fields that the kind does not use keep their defaults, so
 // that equal layers compare equal.
@@ -85,7 +84,6 @@ inline constexpr LayerKind kLastLayerKind = LayerKind::kQuantize;
 std::int64_t height_of(const Layer& layer);
 std::int64_t padding_above(const Layer& layer);
 std::int64_t padding_beside(const Layer& layer);
-std::string_view to_text(Activation activation);
 
 // Returns x on the levels of a kQuantize. REQUIRES: layer.kind is kQuantize.
 float on_levels(const Layer& layer, float x);

@@ -18,32 +18,21 @@ constexpr std::string_view kTextVersion = "1";
 struct LetterRow {
   char letter;
   LayerKind kind;
-  Activation activation = Activation::kRelu;
 };
 
 constexpr std::array kLetters = {
-    LetterRow{'c', LayerKind::kConv},
-    LetterRow{'d', LayerKind::kDense},
-    LetterRow{'b', LayerKind::kBatchNorm},
-    LetterRow{'l', LayerKind::kLayerNorm},
-    LetterRow{'r', LayerKind::kActivation, Activation::kRelu},
-    LetterRow{'s', LayerKind::kActivation, Activation::kSilu},
-    LetterRow{'g', LayerKind::kActivation, Activation::kSigmoid},
-    LetterRow{'m', LayerKind::kMaxPool},
-    LetterRow{'a', LayerKind::kAvgPool},
-    LetterRow{'p', LayerKind::kGlobalAvgPool},
-    LetterRow{'f', LayerKind::kFlatten},
-    LetterRow{'+', LayerKind::kAdd},
-    LetterRow{'*', LayerKind::kScale},
-    LetterRow{'o', LayerKind::kDropout},
-    LetterRow{'&', LayerKind::kConcat},
+    LetterRow{'c', LayerKind::kConv},          LetterRow{'d', LayerKind::kDense},
+    LetterRow{'b', LayerKind::kBatchNorm},     LetterRow{'l', LayerKind::kLayerNorm},
+    LetterRow{'m', LayerKind::kMaxPool},       LetterRow{'a', LayerKind::kAvgPool},
+    LetterRow{'p', LayerKind::kGlobalAvgPool}, LetterRow{'f', LayerKind::kFlatten},
+    LetterRow{'+', LayerKind::kAdd},           LetterRow{'*', LayerKind::kScale},
+    LetterRow{'o', LayerKind::kDropout},       LetterRow{'&', LayerKind::kConcat},
 };
 
 char letter_of(const Layer& layer) {
-  const bool has_choice = layer.kind == LayerKind::kActivation;
+  if (layer.kind == LayerKind::kActivation) return row_of(layer.activation).letter;
   for (const LetterRow& each : kLetters) {
-    if (each.kind == layer.kind && (!has_choice || each.activation == layer.activation))
-      return each.letter;
+    if (each.kind == layer.kind) return each.letter;
   }
   return '?';
 }

@@ -49,15 +49,15 @@ class Reader {
   void layer() {
     using enum LayerKind;
     static const std::map<char, LayerKind> kKinds = {
-        {'c', kConv},       {'d', kDense},         {'b', kBatchNorm},  {'l', kLayerNorm},
-        {'r', kActivation}, {'s', kActivation},    {'g', kActivation}, {'m', kMaxPool},
-        {'a', kAvgPool},    {'p', kGlobalAvgPool}, {'f', kFlatten},    {'+', kAdd},
-        {'*', kScale},      {'o', kDropout},       {'&', kConcat}};
+        {'c', kConv},    {'d', kDense},   {'b', kBatchNorm},     {'l', kLayerNorm},
+        {'m', kMaxPool}, {'a', kAvgPool}, {'p', kGlobalAvgPool}, {'f', kFlatten},
+        {'+', kAdd},     {'*', kScale},   {'o', kDropout},       {'&', kConcat}};
     const char letter = text_.at(at_++);
     Node node;
-    node.layer.kind = kKinds.at(letter);
-    if (letter == 's') node.layer.activation = Activation::kSilu;
-    if (letter == 'g') node.layer.activation = Activation::kSigmoid;
+    const auto function = std::ranges::find(kActivations, letter, &ActivationRow::letter);
+    const bool activates = function != kActivations.end();
+    node.layer.kind = activates ? kActivation : kKinds.at(letter);
+    if (activates) node.layer.activation = function->function;
     const bool has_channels = letter == 'o' ? number(node.layer.rate) : number(node.layer.channels);
     const bool is_depthwise = fields(node.layer);
     read_inputs(node);

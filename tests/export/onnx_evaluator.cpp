@@ -178,6 +178,20 @@ OnnxValue gemm(const OnnxNode& node, const Operands& in) {
   return element_by_element(node, elementwise().at("Add"), {&product, in[2]});
 }
 
+OnnxValue hard_sigmoid(const OnnxNode& node, const Operands& in) {
+  OnnxValue y = *in[0];
+  const double alpha = number_of(node, "alpha", 0.2), beta = number_of(node, "beta", 0.5);
+  for (double& one : y.numbers) one = std::clamp(alpha * one + beta, 0.0, 1.0);
+  return y;
+}
+
+OnnxValue leaky_relu(const OnnxNode& node, const Operands& in) {
+  OnnxValue y = *in[0];
+  const double alpha = number_of(node, "alpha", 0.01);
+  for (double& one : y.numbers) one = one < 0 ? alpha * one : one;
+  return y;
+}
+
 using Operator = OnnxValue (*)(const OnnxNode& node, const Operands& in);
 
 const std::map<std::string, Operator>& operators_of_onnx() {
@@ -185,6 +199,8 @@ const std::map<std::string, Operator>& operators_of_onnx() {
   using In = const Operands&;
   static const std::map<std::string, Operator> all = {
       {"Dropout", [](Node, In in) { return *in[0]; }},
+      {"HardSigmoid", hard_sigmoid},
+      {"LeakyRelu", leaky_relu},
       {"Cast", [](Node node, In in) { return cast(node, *in[0]); }},
       {"Transpose", [](Node node, In in) { return transposed(node, *in[0]); }},
       {"Gather", gathered},

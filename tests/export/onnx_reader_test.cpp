@@ -249,6 +249,47 @@ TEST(OnnxReader, PutsUntrustedNamesInQuotesOnOneLine) {
   EXPECT_LT(read.error().message.size(), 300u);
 }
 
+Model model_that_activates(Activation function) {
+  NetworkBuilder b({2, 3, 3});
+  NodeId x = b.add({.kind = LayerKind::kActivation, .activation = function}, {b.input()});
+  x = b.add({.kind = LayerKind::kFlatten}, {x});
+  return model_of(b.build(b.add({.kind = LayerKind::kDense, .channels = 2}, {x})).value());
+}
+
+TEST(OnnxReader, ReadsEveryActivationAsTheOneThatWasWritten) {
+  for (const ActivationRow& row : kActivations) {
+    const auto read = read_onnx(onnx_bytes(model_that_activates(row.function)).value());
+    ASSERT_TRUE(read) << row.name << ": " << read.error().message;
+    ASSERT_EQ(read->network.nodes().size(), 4u) << row.name;
+    EXPECT_EQ(read->network.nodes()[1].layer.activation, row.function) << row.name;
+  }
+}
+
+// Another slope or gate is another function.
+TEST(OnnxReader, RefusesAnActivationWithAnotherNumber) {
+  for (const Activation function : {Activation::kGelu, Activation::kGeluTanh}) {
+    onnx::ModelProto proto;
+    ASSERT_TRUE(proto.ParseFromString(onnx_bytes(model_that_activates(function)).value()));
+    for (onnx::TensorProto& constant : *proto.mutable_graph()->mutable_initializer()) {
+      if (!constant.name().ends_with(".number")) continue;
+      constant.mutable_raw_data()->at(0) ^= 1;
+      EXPECT_FALSE(read_onnx(proto.SerializeAsString())) << constant.name();
+      constant.mutable_raw_data()->at(0) ^= 1;
+    }
+    EXPECT_TRUE(read_onnx(proto.SerializeAsString()));
+  }
+  for (const Activation function : {Activation::kLeakyRelu, Activation::kHardSwish}) {
+    onnx::ModelProto proto;
+    ASSERT_TRUE(proto.ParseFromString(onnx_bytes(model_that_activates(function)).value()));
+    for (onnx::NodeProto& node : *proto.mutable_graph()->mutable_node()) {
+      for (onnx::AttributeProto& one : *node.mutable_attribute()) {
+        if (one.type() == onnx::AttributeProto::FLOAT) one.set_f(one.f() * 2);
+      }
+    }
+    EXPECT_FALSE(read_onnx(proto.SerializeAsString())) << to_text(function);
+  }
+}
+
 TEST(OnnxReader, TellsSiluFromAGateByItsName) {
   NetworkBuilder b({2, 1, 1});
   const NodeId s = b.add({.kind = LayerKind::kActivation, .activation = Activation::kSigmoid},

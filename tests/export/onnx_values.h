@@ -40,9 +40,13 @@ inline Extents integers_of(const OnnxNode& node, const char* name, Extents other
   return found != nullptr ? Extents(found->ints().begin(), found->ints().end()) : otherwise;
 }
 
+inline double number_of(const OnnxNode& node, const char* name, double otherwise) {
+  const auto* found = attribute_of(node, name);
+  return found != nullptr ? double{found->f()} : otherwise;
+}
+
 inline double epsilon_of(const OnnxNode& node) {
-  const auto* found = attribute_of(node, "epsilon");
-  return found != nullptr ? double{found->f()} : 1e-5;
+  return number_of(node, "epsilon", 1e-5);
 }
 
 inline Extents integers_in(const OnnxValue& value) {
@@ -125,6 +129,8 @@ inline const std::map<std::string, Elementwise>& elementwise() {
       {"Neg", {[](In x) { return -x[0]; }}},
       {"Log", {[](In x) { return std::log(x[0]); }}},
       {"Relu", {[](In x) { return std::max(x[0], 0.0); }}},
+      {"Tanh", {[](In x) { return std::tanh(x[0]); }}},
+      {"Erf", {[](In x) { return std::erf(x[0]); }}},
       {"Sigmoid", {[](In x) { return 1 / (1 + std::exp(-x[0])); }}},
       {"IsNaN", {[](In x) { return std::isnan(x[0]) ? 1.0 : 0.0; }, true}},
       {"And", {[](In x) { return x[0] != 0 && x[1] != 0 ? 1.0 : 0.0; }, true}},

@@ -65,6 +65,12 @@ TEST(PyTorch, WritesEachLayersModuleWithAllOfItsSettings) {
       {{.kind = LayerKind::kActivation, .activation = Activation::kRelu}, "nn.ReLU()"},
       {{.kind = LayerKind::kActivation, .activation = Activation::kSilu}, "nn.SiLU()"},
       {{.kind = LayerKind::kActivation, .activation = Activation::kSigmoid}, "nn.Sigmoid()"},
+      {{.kind = LayerKind::kActivation, .activation = Activation::kGelu}, "nn.GELU()"},
+      {{.kind = LayerKind::kActivation, .activation = Activation::kGeluTanh},
+       "nn.GELU(approximate='tanh')"},
+      {{.kind = LayerKind::kActivation, .activation = Activation::kTanh}, "nn.Tanh()"},
+      {{.kind = LayerKind::kActivation, .activation = Activation::kLeakyRelu}, "nn.LeakyReLU()"},
+      {{.kind = LayerKind::kActivation, .activation = Activation::kHardSwish}, "nn.Hardswish()"},
       {{.kind = LayerKind::kLayerNorm}, "nn.LayerNorm(4)"},
       {{.kind = LayerKind::kFlatten}, ""}};
   for (const auto& [layer, line] : cases) {

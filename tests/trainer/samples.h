@@ -130,9 +130,9 @@ inline std::vector<LayerCase> layer_cases() {
       {"scale", {3, 5, 5}, {.kind = kScale}},
       {"dropout", {3, 5, 5}, {.kind = kDropout, .rate = 0.4}},
   };
-  for (Activation a : {Activation::kRelu, Activation::kSilu, Activation::kSigmoid}) {
-    cases.push_back({std::string(to_text(a)), {3, 5, 5}, {.kind = kActivation, .activation = a}});
-  }
+  for (const ActivationRow& row : kActivations)
+    cases.push_back(
+        {std::string(row.name), {3, 5, 5}, {.kind = kActivation, .activation = row.function}});
   return cases;
 }
 

@@ -51,7 +51,7 @@ void AlignedNetwork::mark_ancestors(NodeId id, std::vector<bool>& marks) const {
 
 bool AlignedNetwork::is_rectified_by_inputs(NodeId id) const {
   const Node& node = nodes_[id];
-  if (node.layer.kind == kActivation) return node.layer.activation != Activation::kSilu;
+  if (node.layer.kind == kActivation) return row_of(node.layer.activation).is_never_negative;
   if (node.layer.kind == kInput || has_parameters(node.layer.kind)) return false;
   return std::ranges::all_of(node.inputs, [&](NodeId input) { return rectified_[input]; });
 }

@@ -1,7 +1,11 @@
 #include "trainer/inheritance/channel_moments.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
+
+#include "encodings/network/activation_functions.h"
 
 namespace detol::inline trainer {
 namespace {
@@ -83,15 +87,36 @@ ChannelMoments of_list(std::span<const ChannelMoments* const> inputs, std::size_
   return out;
 }
 
-ChannelMoments of_activated(const ChannelMoments& in, Activation activation) {
+// Sets both moments to those of a function of a normal variable, by Gauss-Hermite quadrature of
+// seven points (Abramowitz and Stegun, 25.4.46, for the weight exp(-x^2 / 2) / sqrt(2 pi)).
+void apply(Activation function, double& mean, double& variance) {
+  struct Point {
+    double at, weight;
+  };
+  constexpr std::array kPoints = {
+      Point{0, 0.457142857142857}, Point{1.154405394739968, 0.240123178605013},
+      Point{2.366759410734541, 0.030757123967586}, Point{3.750439717725742, 0.000548268855972}};
+  const double deviation = std::sqrt(variance);
+  double first = 0, second = 0;
+  for (const auto& [at, weight] : kPoints) {
+    for (const double side : {-at, at}) {
+      const double value = value_of(function, mean + deviation * side);
+      const double share = at == 0 ? weight / 2 : weight;
+      first += share * value;
+      second += share * value * value;
+    }
+  }
+  mean = first;
+  variance = std::max(second - first * first, 0.0);
+}
+
+ChannelMoments of_activated(const ChannelMoments& in, Activation function) {
   ChannelMoments out = in;
   for (std::size_t c = 0; c < out.mean.size(); ++c) {
-    if (activation == Activation::kSigmoid) {
-      out.mean[c] = 1 / (1 + std::exp(-in.mean[c]));
-      out.variance[c] = in.variance[c] / 16;
-    } else {
+    if (function == Activation::kRelu)
       rectify(out.mean[c], out.variance[c]);
-    }
+    else
+      apply(function, out.mean[c], out.variance[c]);
   }
   return out;
 }

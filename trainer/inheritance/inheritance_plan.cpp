@@ -113,7 +113,7 @@ class Planner {
       if (is_product(node.layer.kind) || node.layer.kind == kBatchNorm) return id;
       const bool keeps_zero =
           node.layer.kind == kDropout || node.layer.kind == kScale ||
-          (node.layer.kind == kActivation && node.layer.activation != Activation::kSigmoid);
+          (node.layer.kind == kActivation && row_of(node.layer.activation).keeps_zero);
       if (!keeps_zero) return std::nullopt;
       const bool is_gated = node.layer.kind == kScale;
       id = node.inputs.front();
@@ -234,8 +234,7 @@ class Planner {
     const Layer& layer = child_.node(id).layer;
     const Claim& in = input_claim(id);
     if (in.kind == Claim::Kind::kOther) return {};
-    if (in.kind == Claim::Kind::kZero)
-      return layer.activation == Activation::kSigmoid ? Claim{} : in;
+    if (in.kind == Claim::Kind::kZero) return row_of(layer.activation).keeps_zero ? in : Claim{};
     if (is_relu(layer) && parent_.is_rectified(in.parent)) return in;
     if (const auto same = parent_.find(layer, {in.parent}))
       return claim_of(*same, in.channels, in.is_exact);

@@ -2,55 +2,11 @@
 
 #include <algorithm>
 
+#include "encodings/network/activation_functions.h"
 #include "trainer/backends/cpu/lower.h"
 #include "trainer/backends/dropout.h"
 
 namespace detol::inline trainer::onednn {
-namespace {
-
-using Eltwise = dnnl::eltwise_forward;
-using EltwiseBackward = dnnl::eltwise_backward;
-
-void lower_relu(Builder& b, Value& x, Value& y) {
-  const Kernels& kernels = *machine().kernels;
-  const std::size_t floats = b.floats(y);
-  b.step({x.data, y.data}, [=, run = kernels.relu, x = x.data, y = y.data](const StepContext&) {
-    run(x->as<float>(), y->as<float>(), floats);
-  });
-  const auto backward = [=, &b, &y, run = kernels.relu_backward](Buffer* g, Buffer* dx) {
-    b.step({y.data, g, dx}, [=, y = y.data](const StepContext&) {
-      run(y->as<float>(), g->as<float>(), dx->as<float>(), floats);
-    });
-  };
-  b.on_gradients(y, {{.input = &x, .term = Term::kOver, .write = backward}});
-}
-
-// Lowers SiLU and sigmoid, over all floats as one vector.
-void lower_smooth(Builder& b, Activation activation, Value& x, Value& y) {
-  const bool silu = activation == Activation::kSilu;
-  const auto algorithm = silu ? dnnl::algorithm::eltwise_swish : dnnl::algorithm::eltwise_logistic;
-  const Desc flat = floats_desc({static_cast<std::int64_t>(b.floats(y))}, Tag::a);
-  const dnnl::engine& engine = machine().engine;
-  const Eltwise::desc desc(dnnl::prop_kind::forward_training, algorithm, flat, 1.0f, 0.0f);
-  const Eltwise::primitive_desc forward(desc, scratch_from_user(), engine);
-  auto call = make_call<Eltwise>(b, forward);
-  call->add(DNNL_ARG_SRC, flat, x.data);
-  call->add(DNNL_ARG_DST, flat, y.data);
-  b.step(std::move(call));
-  if (!silu) clear_padding(b, y, y.data);  // sigmoid of 0 is not 0
-  const auto backward = [=, &b, &x](Buffer* g, Buffer* dx) {
-    const EltwiseBackward::desc back(algorithm, flat, flat, 1.0f, 0.0f);
-    auto derivative =
-        make_call<EltwiseBackward>(b, {back, scratch_from_user(), machine().engine, forward});
-    derivative->add(DNNL_ARG_SRC, flat, x.data);
-    derivative->add(DNNL_ARG_DIFF_DST, flat, g);
-    derivative->add(DNNL_ARG_DIFF_SRC, flat, dx);
-    b.step(std::move(derivative));
-  };
-  b.on_gradients(y, {{.input = &x, .write = backward}});
-}
-
-}  // namespace
 
 void clear_padding(Builder& b, const Value& y, Buffer* values) {
   const std::int64_t lanes = machine().lanes(), used = y.shape.channels % lanes;
@@ -67,10 +23,23 @@ void clear_padding(Builder& b, const Value& y, Buffer* values) {
 }
 
 Result<void> lower_activation(Builder& b, const Unit& unit) {
-  const Activation activation = b.node(unit.node).layer.activation;
+  const Activation function = b.node(unit.node).layer.activation;
   Value& x = b.value(b.node(unit.node).inputs[0]);
   Value& y = b.make_value(unit.node, x.layout, x.needs_gradient);
-  activation == Activation::kRelu ? lower_relu(b, x, y) : lower_smooth(b, activation, x, y);
+  const ActivationKernels kernels =
+      machine().kernels->activations[static_cast<std::size_t>(function)];
+  const std::size_t floats = b.floats(y);
+  b.step({x.data, y.data}, [=, x = x.data, y = y.data](const StepContext&) {
+    kernels.value(x->as<float>(), y->as<float>(), floats);
+  });
+  if (!row_of(function).keeps_zero) clear_padding(b, y, y.data);
+  Buffer* at = has_slope_of_value(function) ? y.data : x.data;
+  const auto backward = [=, &b](Buffer* g, Buffer* dx) {
+    b.step({at, g, dx}, [=](const StepContext&) {
+      kernels.gradient(at->as<float>(), g->as<float>(), dx->as<float>(), floats);
+    });
+  };
+  b.on_gradients(y, {{.input = &x, .term = Term::kOver, .write = backward}});
   return {};
 }
 

@@ -9,9 +9,11 @@
 // are zero and stay zero.
 // There is one table of kernels per instruction set, made from the same source.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include "encodings/network/activation.h"
 #include "encodings/study/optimizers.h"
 
 namespace detol::inline trainer::onednn {
@@ -31,6 +33,13 @@ struct NormForward {
   const float* scale = nullptr;  // gamma / deviation
   const float* beta = nullptr;
   bool relu = false;
+};
+
+// ActivationKernels run over a multiple of `lanes` floats; the output may be an input.
+struct ActivationKernels {
+  void (*value)(const float* x, float* y, std::size_t floats);
+  // `at` holds values where has_slope_of_value(), else arguments (activation_functions.h).
+  void (*gradient)(const float* at, const float* g, float* dx, std::size_t floats);
 };
 
 // g = (term + other term) where y > 0; then the sums over a channel of g and of g * (x - mean).
@@ -156,8 +165,7 @@ struct Kernels {
   void (*layer_norm_weights)(const LayerNorm&, const float* g, float* dgamma, float* dbeta);
 
   // Run over a multiple of `lanes` floats; the output may be an input.
-  void (*relu)(const float* x, float* y, std::size_t floats);
-  void (*relu_backward)(const float* y, const float* g, float* dx, std::size_t floats);
+  std::array<ActivationKernels, kActivations.size()> activations;  // in the order of Activation
   void (*add)(const float* a, const float* b, float* y, std::size_t floats);
   void (*multiply)(const float* a, const float* b, float* y, std::size_t floats);
   // Draws the mask, see trainer/backends/dropout.h, and applies it.

@@ -31,16 +31,6 @@ void channel_sums(const Extent& e, const float* g, float* sums) {
   }
 }
 
-void relu(const float* x, float* y, std::size_t floats) {
-  for (std::size_t i = 0; i < floats; i += kLanes) store(y + i, rectified(load(x + i)));
-}
-
-void relu_backward(const float* y, const float* g, float* dx, std::size_t floats) {
-  for (std::size_t i = 0; i < floats; i += kLanes) {
-    store(dx + i, load(y + i) > 0.0f ? load(g + i) : Lanes{});
-  }
-}
-
 void add(const float* a, const float* b, float* y, std::size_t floats) {
   for (std::size_t i = 0; i < floats; i += kLanes) store(y + i, load(a + i) + load(b + i));
 }

@@ -98,7 +98,7 @@ void norm_forward_as(const NormForward& f) {
         const std::ptrdiff_t at = tile.first + i * tile.step;
         Lanes y = lanes.of(load(f.x + at));
         if constexpr (kAddend) y += load(f.addend + at);
-        if constexpr (kRelu) y = rectified(y);
+        if constexpr (kRelu) y = value_of<Activation::kRelu>(y);
         store(f.y + at, y);
       }
     });

@@ -3,6 +3,7 @@
 // The table of kernels of one instruction set, under the name DETOL_KERNELS (lanes.h).
 
 #include "trainer/backends/cpu/kernels.h"
+#include "trainer/backends/cpu/kernels_activation.h"
 #include "trainer/backends/cpu/kernels_dense.h"
 #include "trainer/backends/cpu/kernels_depthwise.h"
 #include "trainer/backends/cpu/kernels_dropout.h"
@@ -24,8 +25,7 @@ const Kernels DETOL_KERNELS = {
     layer_norm,
     layer_norm_backward,
     layer_norm_weights,
-    relu,
-    relu_backward,
+    activation_kernels(std::make_index_sequence<kActivations.size()>()),
     add,
     multiply,
     dropout,

@@ -36,10 +36,6 @@ inline Lanes multiply_add(Lanes a, Lanes b, Lanes c) {
 Lanes all(float value) {
   return value - Lanes{};  // a broadcast; 0 + value would be an addition, as 0 + -0 is 0
 }
-// NaN stays NaN, so that a diverged candidate is noticed.
-Lanes rectified(Lanes x) {
-  return x < 0.0f ? Lanes{} : x;
-}
 
 }  // namespace
 }  // namespace detol::inline trainer::onednn

@@ -1,5 +1,6 @@
 // Kernels that work element by element.
 
+#include "encodings/network/activation_functions.h"
 #include "trainer/backends/cuda/kernel.cuh"
 #include "trainer/backends/cuda/partial_sums.cuh"
 
@@ -18,46 +19,30 @@ struct Add {
   }
 };
 
-__device__ float sigmoid(float x) {
-  return 1.0F / (1.0F + expf(-x));
-}
-
-// Returns the activation of x; NaN stays NaN.
-__device__ float value_of(Slope kind, float x) {
-  if (kind == Slope::kRelu) return x < 0 ? 0.0F : x;
-  return kind == Slope::kSilu ? x * sigmoid(x) : sigmoid(x);
-}
-
-__device__ float slope_of(Slope kind, float value) {
-  if (kind == Slope::kRelu) return value > 0 ? 1.0F : 0.0F;
-  const float s = sigmoid(value);
-  return kind == Slope::kSilu ? s * (1 + value * (1 - s)) : s * (1 - s);
-}
-
 template <typename T>
 struct Activate {
-  Slope kind;
+  Activation function;
   const T* x;
   T* y;
   __device__ void operator()(std::int64_t i) const {
     const Lanes in = load(x + i * kLanes);
     Lanes out;
-    for (int k = 0; k < kLanes; ++k) out[k] = value_of(kind, in[k]);
+    for (int k = 0; k < kLanes; ++k) out[k] = value_of(function, in[k]);
     store(y + i * kLanes, out);
   }
 };
 
 template <typename T>
 struct ActivateBackward {
-  Slope kind;
-  const T *value, *g, *other;
+  Activation function;
+  const T *at, *g, *other;
   T* dx;
   __device__ void operator()(std::int64_t i) const {
-    const Lanes at = load(value + i * kLanes);
+    const Lanes here = load(at + i * kLanes);
     const Lanes more = other != nullptr ? load(other + i * kLanes) : zeros();
     Lanes by = load(g + i * kLanes), out;
     for (int k = 0; k < kLanes; ++k) by[k] += more[k];
-    for (int k = 0; k < kLanes; ++k) out[k] = by[k] * slope_of(kind, at[k]);
+    for (int k = 0; k < kLanes; ++k) out[k] = gradient_of(function, here[k], by[k]);
     store(dx + i * kLanes, out);
   }
 };
@@ -248,18 +233,19 @@ void add(Type type, const void* a, const void* b, void* sum, std::int64_t count,
   });
 }
 
-void activate(Type type, Slope kind, const void* x, void* y, std::int64_t count, Stream stream) {
+void activate(Type type, Activation function, const void* x, void* y, std::int64_t count,
+              Stream stream) {
   with_type(type, [&]<typename T>(T) {
-    for_all(count / kLanes, Activate<T>{kind, static_cast<const T*>(x), static_cast<T*>(y)},
+    for_all(count / kLanes, Activate<T>{function, static_cast<const T*>(x), static_cast<T*>(y)},
             stream);
   });
 }
 
-void activate_backward(Type type, Slope kind, const void* value, const void* g, const void* other,
-                       void* dx, std::int64_t count, Stream stream) {
+void activate_backward(Type type, Activation function, const void* at, const void* g,
+                       const void* other, void* dx, std::int64_t count, Stream stream) {
   with_type(type, [&]<typename T>(T) {
     for_all(count / kLanes,
-            ActivateBackward<T>{kind, static_cast<const T*>(value), static_cast<const T*>(g),
+            ActivateBackward<T>{function, static_cast<const T*>(at), static_cast<const T*>(g),
                                 static_cast<const T*>(other), static_cast<T*>(dx)},
             stream);
   });

@@ -13,6 +13,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "encodings/network/activation.h"
 #include "encodings/study/optimizers.h"
 #include "trainer/backends/backend.h"
 #include "trainer/backends/program/update_numbers.h"
@@ -39,14 +40,13 @@ struct StepRow : program::UpdateNumbers {
 
 // --- element by element: count is a multiple of kLanes -------------------------------------------
 
-enum class Slope { kRelu, kSilu, kSigmoid };
-
 void add(Type type, const void* a, const void* b, void* sum, std::int64_t count, Stream stream);
-void activate(Type type, Slope kind, const void* x, void* y, std::int64_t count, Stream stream);
-// dx = g or, if `other` is not null, g + other, times the slope; `value` is the activation's output
-// for kRelu, else its input.
-void activate_backward(Type type, Slope kind, const void* value, const void* g, const void* other,
-                       void* dx, std::int64_t count, Stream stream);
+void activate(Type type, Activation function, const void* x, void* y, std::int64_t count,
+              Stream stream);
+// dx = g or, if `other` is not null, g + other, times the slope at `at`: the function's value where
+// has_slope_of_value(), else its argument.
+void activate_backward(Type type, Activation function, const void* at, const void* g,
+                       const void* other, void* dx, std::int64_t count, Stream stream);
 // The levels of a kQuantize (encodings/network/layer.h).
 struct Levels {
   float scale, zero_point;

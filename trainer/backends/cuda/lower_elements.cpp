@@ -2,16 +2,12 @@
 
 #include <algorithm>
 
+#include "encodings/network/activation_functions.h"
 #include "trainer/backends/cuda/lower.h"
 #include "trainer/backends/dropout.h"
 
 namespace detol::inline trainer::cuda {
 namespace {
-
-Slope slope_of(Activation activation) {
-  if (activation == Activation::kRelu) return Slope::kRelu;
-  return activation == Activation::kSilu ? Slope::kSilu : Slope::kSigmoid;
-}
 
 WindowCall window_of(const Builder& b, const Layer& layer, const Value& x, const Value& y) {
   return {.images = b.batch(),
@@ -62,15 +58,14 @@ void lower_avg(Builder& b, const WindowCall& window, Value& x, Value& y) {
 }  // namespace
 
 Result<void> lower_activation(Builder& b, const Unit& unit) {
-  const Slope kind = slope_of(b.node(unit.node).layer.activation);
+  const Activation function = b.node(unit.node).layer.activation;
   Value& x = b.value(b.node(unit.node).inputs[0]);
   Value& y = b.make_value(unit.node, x.needs_gradient);
   const Type type = b.type();
   const std::int64_t count = b.elements(x), rows = b.rows(x), channels = x.shape.channels;
   b.step({x.data, y.data}, [=, x = x.data, y = y.data](const StepContext&) {
-    activate(type, kind, x->data, y->data, count, device().stream);
-    // The sigmoid of 0 is not 0.
-    if (kind == Slope::kSigmoid) clear_padding(type, y->data, rows, channels, device().stream);
+    activate(type, function, x->data, y->data, count, device().stream);
+    if (!row_of(function).keeps_zero) clear_padding(type, y->data, rows, channels, device().stream);
   });
   if (!x.needs_gradient) return {};
   b.on_backward([=, &b, &x, &y] {
@@ -78,11 +73,11 @@ Result<void> lower_activation(Builder& b, const Unit& unit) {
     Buffer *g = terms[0], *other = terms.size() > 1 ? terms[1] : nullptr;
     Buffer* dx = b.arena().make_over(g);
     b.pass_gradient(x, dx);
-    Buffer* at = kind == Slope::kRelu ? y.data : x.data;
+    Buffer* at = has_slope_of_value(function) ? y.data : x.data;
     std::vector<Buffer*> uses = terms;
     uses.insert(uses.end(), {at, dx});
     b.step(uses, [=](const StepContext&) {
-      activate_backward(type, kind, at->data, g->data, other != nullptr ? other->data : nullptr,
+      activate_backward(type, function, at->data, g->data, other != nullptr ? other->data : nullptr,
                         dx->data, count, device().stream);
     });
   });

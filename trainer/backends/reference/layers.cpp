@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "encodings/network/activation_functions.h"
 #include "trainer/backends/norm_constants.h"
 #include "trainer/backends/reference/windows.h"
 
@@ -245,36 +246,19 @@ void concat_backward(const LayerContext<Real>& t) {
 // --- element by element -------------------------------------------------------------------------
 
 template <typename Real>
-Real sigmoid(Real x) {
-  return 1 / (1 + std::exp(-x));
-}
-
-template <typename Real>
-Real activate(Activation kind, Real x) {
-  if (kind == Activation::kRelu) return x > 0 ? x : (x <= 0 ? Real{0} : x);  // NaN stays NaN
-  return kind == Activation::kSilu ? x * sigmoid(x) : sigmoid(x);
-}
-
-template <typename Real>
-Real slope(Activation kind, Real x) {
-  if (kind == Activation::kRelu) return x > 0 ? Real{1} : Real{0};
-  const Real s = sigmoid(x);
-  return kind == Activation::kSilu ? s * (1 + x * (1 - s)) : s * (1 - s);
-}
-
-template <typename Real>
 void activation_forward(const LayerContext<Real>& t) {
   for (std::size_t i = 0; i < t.output.values.size(); ++i) {
-    t.output.values[i] = activate(t.layer->activation, t.inputs[0].values[i]);
+    t.output.values[i] = value_of(t.layer->activation, t.inputs[0].values[i]);
   }
 }
 
 template <typename Real>
 void activation_backward(const LayerContext<Real>& t) {
-  for (std::size_t i = 0; i < t.output.values.size(); ++i) {
+  const Activation function = t.layer->activation;
+  const auto& at = has_slope_of_value(function) ? t.output : t.inputs[0];
+  for (std::size_t i = 0; i < t.output.values.size(); ++i)
     t.input_gradients[0].values[i] +=
-        t.output_gradient.values[i] * slope(t.layer->activation, t.inputs[0].values[i]);
-  }
+        gradient_of(function, at.values[i], t.output_gradient.values[i]);
 }
 
 template <typename Real>
