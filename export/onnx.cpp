@@ -1,7 +1,7 @@
 // Writes a network as an ONNX graph: one ONNX node per layer, in the network's order, except that
 //   - the nodes that prepare the input come first, those of label and probabilities last
 //     (onnx_interface.h);
-//   - some activation functions are several nodes (onnx_activations.h);
+//   - some activation functions and norms are several nodes (onnx_composites.h);
 //   - kQuantize is a QuantizeLinear and a DequantizeLinear; the layers behind it have weights of
 //     eight bits and biases of 32, each with its DequantizeLinear (onnx_levels.h);
 //   - dropout is written, too; ONNX defines that it does nothing at inference;
@@ -25,7 +25,7 @@
 #include "export/formats.h"
 #include "export/json_text.h"
 #include "export/metadata.h"
-#include "export/onnx_activations.h"
+#include "export/onnx_composites.h"
 #include "export/onnx_constants.h"
 #include "export/onnx_interface.h"
 #include "export/onnx_levels.h"
@@ -146,11 +146,11 @@ class GraphWriter : private OnnxNodes {
       case LayerKind::kConcat:
         set_int(add("Concat", node.name, images(node)), "axis", 1);
         return {node.name};
-      case LayerKind::kLayerNorm:
-        return layer_norm(node, first);
       case LayerKind::kQuantize:
         add_levels(*this, node, first.name);
         return {node.name, first.is_matrix};
+      default:
+        return channel_norm(node, first);
     }
     return first;
   }
@@ -194,13 +194,12 @@ class GraphWriter : private OnnxNodes {
     return {node.name};
   }
 
-  Edge layer_norm(const Node& node, const Edge& input) {
+  Edge channel_norm(const Node& node, const Edge& input) {
     const bool is_vector = node.shape.height * node.shape.width == 1;
-    Names inputs{is_vector ? as_matrix(input).name : as_channels_last(input)};
-    add_weights(inputs, 2);
-    onnx::NodeProto& added = add("LayerNormalization", node.name, inputs);
-    set_int(added, "axis", -1);
-    set_float(added, "epsilon", kOnnxEpsilon);
+    const std::string edge = is_vector ? as_matrix(input).name : as_channels_last(input);
+    Names weights;
+    add_weights(weights, parameters_of(node.layer, std::span(&node.shape, 1)).size());
+    add_composite(*this, node.layer, node.name, edge, weights);
     if (is_vector) return {node.name, true};
     const std::string name = node.name + ".channels_first";
     set_ints(add("Transpose", name, {node.name}), "perm", kToChannelsFirst);
@@ -216,7 +215,7 @@ class GraphWriter : private OnnxNodes {
   }
 
   Edge activation(const Node& node, const Edge& input) {
-    add_activation(*this, node.layer.activation, node.name, input.name);
+    add_composite(*this, node.layer, node.name, input.name, {});
     return {node.name, input.is_matrix};
   }
 

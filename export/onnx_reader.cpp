@@ -16,8 +16,8 @@
 #include "core/table.h"
 #include "export/architecture.h"
 #include "export/metadata.h"
-#include "export/onnx_activations.h"
 #include "export/onnx_attributes.h"
+#include "export/onnx_composites.h"
 #include "export/onnx_constants.h"
 #include "export/onnx_edges.h"
 #include "export/onnx_interface.h"
@@ -85,13 +85,28 @@ class GraphReader {
   // Reads the layer whose nodes begin at the index. Returns how many they are.
   Result<int> read_at(int index) {
     const Node& first = graph_.node(index);
-    const auto activation = activation_at(graph_, index);
-    if (!activation) return read_node(first).map([] { return 1; });
-    DETOL_ASSIGN(const OnnxEdge x, edges_.either(first));
-    const Node& last = graph_.node(index + activation->nodes - 1);
-    const Layer layer{.kind = LayerKind::kActivation, .activation = activation->function};
-    DETOL_TRY(keep(last, add(last, layer, {x.node}, x.is_matrix)));
-    return activation->nodes;
+    const auto composite = composite_at(graph_, index);
+    if (!composite) return read_node(first).map([] { return 1; });
+    const bool is_norm = row_of(composite->layer.kind).role == LayerRole::kChannelNorm;
+    DETOL_ASSIGN(const OnnxEdge x, is_norm ? edge_of_norm(first) : edges_.either(first));
+    const Node& last = graph_.node(index + composite->nodes - 1);
+    const Shape shape = builder_.shape(x.node);
+    const auto specs = parameters_of(composite->layer, std::span(&shape, 1));
+    for (std::size_t i = 0; i < specs.size(); ++i)
+      DETOL_TRY(
+          take_weight(composite->weights[i], fmt::format("{}.{}", last.name(), specs[i].name)));
+    OnnxEdge made = add(last, composite->layer, {x.node}, x.is_matrix);
+    made.is_channels_last = x.is_channels_last;
+    DETOL_TRY(keep(last, made));
+    return composite->nodes;
+  }
+
+  // Returns what a norm of channels reads: a matrix, or an image whose channels come last.
+  Result<OnnxEdge> edge_of_norm(const Node& node) const {
+    DETOL_ASSIGN(const OnnxEdge x, edges_.any(node, 0));
+    if (x.is_channels_last) return x;
+    DETOL_TRY(edges_.matrix(node));
+    return edges_.either(node);
   }
 
   Result<void> keep(const Node& node, const OnnxEdge& edge) {
@@ -100,7 +115,7 @@ class GraphReader {
   }
 
   Result<void> read_node(const Node& node) {
-    if (is_of_activation(node.op_type()))
+    if (is_of_composite(node.op_type()))
       return refuse(fmt::format("{} is not as detol writes it", node.op_type()));
     const OperationRow* row = find_row(operations(), node.op_type());
     if (row == nullptr || !(node.domain().empty() || node.domain() == "ai.onnx"))
@@ -124,16 +139,16 @@ class GraphReader {
     int slot = 1;
     for (const std::string_view name : names) {
       if (slot == node.input_size()) return {};
-      const std::string& input = node.input(slot++);
-      const std::string own = fmt::format("{}.{}", node.name(), name);
-      if (integers_.find(input) != nullptr) {
-        DETOL_TRY(integers_.give(input, own));
-        continue;
-      }
-      DETOL_ASSIGN(const onnx::TensorProto* constant, constants_.take(input));
-      if (!weights_.emplace(own, constant).second) return refuse("another node has this name");
+      DETOL_TRY(take_weight(node.input(slot++), fmt::format("{}.{}", node.name(), name)));
     }
     return {};
+  }
+
+  Result<void> take_weight(const std::string& input, const std::string& own) {
+    if (integers_.find(input) != nullptr) return integers_.give(input, own);
+    DETOL_ASSIGN(const onnx::TensorProto* constant, constants_.take(input));
+    if (weights_.emplace(own, constant).second) return {};
+    return refuse("another node has this name");
   }
 
   // Returns the extents of the constant that a node reads as its weight.
@@ -184,24 +199,6 @@ class GraphReader {
     if (epsilon != kOnnxEpsilon) return refuse(fmt::format("epsilon is {}, not 1e-5", epsilon));
     DETOL_TRY(take_weights(node, {"gamma", "beta", "running_mean", "running_var"}));
     return add(node, {.kind = LayerKind::kBatchNorm}, {x.node}, false);
-  }
-
-  // Reads a layer norm of a matrix, or of an image whose channels come last.
-  Result<OnnxEdge> layer_norm(const Node& node) {
-    DETOL_ASSIGN(const OnnxEdge x, edges_.any(node, 0));
-    if (!x.is_channels_last) {
-      DETOL_TRY(edges_.matrix(node));
-      DETOL_TRY(edges_.either(node));
-    }
-    OnnxAttributes attributes(node);
-    const float epsilon = attributes.number("epsilon", kOnnxEpsilon);
-    attributes.must_be("axis", -1, -1);
-    DETOL_TRY(attributes.finish());
-    if (epsilon != kOnnxEpsilon) return refuse(fmt::format("epsilon is {}, not 1e-5", epsilon));
-    DETOL_TRY(take_weights(node, {"gamma", "beta"}));
-    OnnxEdge made = add(node, {.kind = LayerKind::kLayerNorm}, {x.node}, x.is_matrix);
-    made.is_channels_last = x.is_channels_last;
-    return made;
   }
 
   // Reads a transposition to channels last or back.
@@ -364,7 +361,6 @@ std::span<const GraphReader::OperationRow> GraphReader::operations() {
       OperationRow{"Unsqueeze", 2, 2, &Self::unsqueeze},
       OperationRow{"Dropout", 2, 2, &Self::dropout},
       OperationRow{"Concat", 2, kAny, &Self::concat},
-      OperationRow{"LayerNormalization", 3, 3, &Self::layer_norm},
       OperationRow{"Transpose", 1, 1, &Self::transpose},
       OperationRow{"QuantizeLinear", 3, 3, nullptr},  // computes no edge
       OperationRow{"DequantizeLinear", 2, 3, &Self::dequantize},

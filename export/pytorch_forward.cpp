@@ -61,6 +61,7 @@ class Forward {
   Variable layer(NodeId id) {
     const Node& node = network_.nodes()[id];
     const Variable& first = variables_[node.inputs[0]];
+    if (row_of(node.layer.kind).role == LayerRole::kChannelNorm) return channel_norm(id, first);
     switch (node.layer.kind) {
       case LayerKind::kInput:
       case LayerKind::kFlatten:
@@ -79,12 +80,7 @@ class Forward {
       case LayerKind::kActivation:
       case LayerKind::kDropout:
         return assign(id, called(id, first.name, first.is_matrix), first.is_matrix);
-      case LayerKind::kLayerNorm:
-        return layer_norm(id, first);
-      case LayerKind::kConv:
-      case LayerKind::kMaxPool:
-      case LayerKind::kAvgPool:
-      case LayerKind::kGlobalAvgPool:
+      default:
         break;
     }
     return assign(id, called(id, as_image(first), false), false);
@@ -97,8 +93,8 @@ class Forward {
                        zero, scale);
   }
 
-  // PyTorch's layer norm is over the last axis.
-  Variable layer_norm(NodeId id, const Variable& input) {
+  // PyTorch's norms of channels are over the last axis.
+  Variable channel_norm(NodeId id, const Variable& input) {
     if (input.is_matrix) return assign(id, called(id, input.name, true), true);
     const std::string last = input.name + ".movedim(1, -1)";
     return assign(id, called(id, last, false) + ".movedim(-1, 1)", false);

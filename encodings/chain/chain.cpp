@@ -44,14 +44,17 @@ namespace {
 
 using nlohmann::json;
 
-enum class Norm { kBatch, kLayer, kNone };
+// kNoNorm stands beside the words of the norms.
+constexpr std::string_view kNoNorm = "none";
 
-struct NormRow {
-  std::string_view name;
-  Norm norm;
-};
-constexpr NormRow kNorms[] = {
-    {"batch", Norm::kBatch}, {"layer", Norm::kLayer}, {"none", Norm::kNone}};
+// Returns the norm of a word; nullopt: none. REQUIRES: it is one of block_norms().
+std::optional<LayerKind> norm_called(std::string_view word) {
+  for (int kind = 0; kind <= static_cast<int>(kLastLayerKind); ++kind) {
+    const LayerRow& row = row_of(static_cast<LayerKind>(kind));
+    if (!row.norm.empty() && row.norm == word) return row.kind;
+  }
+  return std::nullopt;
+}
 
 struct Block {
   std::string op;
@@ -59,7 +62,7 @@ struct Block {
   std::int64_t dilation = 1;
   std::int64_t expansion = 4;
   bool se = false;
-  Norm norm = Norm::kBatch;  // for op dense
+  std::optional<LayerKind> norm = LayerKind::kBatchNorm;  // of the dense ones
   Activation activation = Activation::kRelu;
   double dropout = 0;
 };
@@ -70,7 +73,7 @@ Block block_of(const json& section) {
           .dilation = section.value("dilation", std::int64_t{1}),
           .expansion = section.value("expansion", std::int64_t{4}),
           .se = section.value("se", false),
-          .norm = known_row<NormRow>(kNorms, section.value("norm", "batch")).norm,
+          .norm = norm_called(section.value("norm", "batch")),
           .activation = activation_of(section),
           .dropout = section.value("dropout", 0.0)};
 }
@@ -92,6 +95,11 @@ class Chain : public Path {
     dense(channels, true, "se.expand");
     activate(Activation::kSigmoid, "se.gate");
     join(LayerKind::kScale, {input, end()}, "se.scale");
+  }
+
+  void normalise(const Block& block) {
+    if (!block.norm) return;
+    add({.kind = *block.norm}, block.norm == LayerKind::kBatchNorm ? "bn" : "ln");
   }
 
  private:
@@ -174,9 +182,8 @@ void add_identity(Chain& chain, const Block& block, std::int64_t channels, std::
 }
 
 void add_dense(Chain& chain, const Block& block, std::int64_t channels, std::int64_t) {
-  chain.dense(channels, block.norm != Norm::kBatch, "dense");
-  if (block.norm == Norm::kBatch) chain.batch_norm("bn");
-  if (block.norm == Norm::kLayer) chain.add({.kind = LayerKind::kLayerNorm}, "ln");
+  chain.dense(channels, block.norm != LayerKind::kBatchNorm, "dense");
+  chain.normalise(block);
   chain.activate(block.activation, "act");
   chain.dropout(block.dropout);
 }
@@ -186,8 +193,7 @@ void add_residual_dense(Chain& chain, const Block& block, std::int64_t channels,
   if (shape.elements() != channels || shape.height * shape.width != 1)
     chain.dense(channels, true, "project");
   const NodeId input = chain.end();
-  if (block.norm == Norm::kBatch) chain.batch_norm("bn");
-  if (block.norm == Norm::kLayer) chain.add({.kind = LayerKind::kLayerNorm}, "ln");
+  chain.normalise(block);
   chain.dense(channels * block.expansion, true, "expand");
   chain.activate(block.activation, "act");
   chain.dropout(block.dropout);
@@ -233,7 +239,15 @@ std::span<const std::string_view> block_operations() {
 }
 
 std::span<const std::string_view> block_norms() {
-  static const auto kWords = names_of<NormRow>(kNorms);
+  static const auto kWords = [] {
+    std::vector<std::string_view> words;
+    for (int kind = 0; kind <= static_cast<int>(kLastLayerKind); ++kind) {
+      const LayerRow& row = row_of(static_cast<LayerKind>(kind));
+      if (!row.norm.empty()) words.push_back(row.norm);
+    }
+    words.push_back(kNoNorm);
+    return words;
+  }();
   return kWords;
 }
 

@@ -12,12 +12,11 @@ enum class Detail { kKinds, kWindows, kLayers };
 
 // True if the layer changes each number by itself, or none.
 bool is_elementwise(LayerKind kind) {
-  switch (kind) {
-    case LayerKind::kBatchNorm:
-    case LayerKind::kLayerNorm:
-    case LayerKind::kActivation:
-    case LayerKind::kDropout:
-    case LayerKind::kFlatten:
+  switch (row_of(kind).role) {
+    case LayerRole::kBatchNorm:
+    case LayerRole::kChannelNorm:
+    case LayerRole::kElementwise:
+    case LayerRole::kReshape:
       return true;
     default:
       return false;

@@ -108,36 +108,71 @@ Result<Shape> quantize_shape(const Layer& layer, Inputs in) {
   return in[0];
 }
 
-// One row per kind, in the order of the enumeration.
-struct KindRow {
-  LayerKind kind;
-  std::string_view name;
-  std::size_t fewest_inputs, most_inputs;
-  Result<Shape> (*shape)(const Layer&, Inputs);
-};
+std::vector<ParameterSpec> conv_parameters(const Layer& layer, Inputs in) {
+  std::vector<ParameterSpec> specs = {
+      {"weight",
+       {layer.channels, in[0].channels / layer.groups, height_of(layer), layer.kernel},
+       true,
+       true}};
+  if (layer.bias) specs.push_back({"bias", {layer.channels}, true, false});
+  return specs;
+}
+
+std::vector<ParameterSpec> dense_parameters(const Layer& layer, Inputs in) {
+  std::vector<ParameterSpec> specs = {{"weight", {layer.channels, in[0].elements()}, true, true}};
+  if (layer.bias) specs.push_back({"bias", {layer.channels}, true, false});
+  return specs;
+}
+
+std::vector<ParameterSpec> layer_norm_parameters(const Layer&, Inputs in) {
+  return {{"gamma", {in[0].channels}, true, false}, {"beta", {in[0].channels}, true, false}};
+}
+
+std::vector<ParameterSpec> batch_norm_parameters(const Layer& layer, Inputs in) {
+  std::vector<ParameterSpec> specs = layer_norm_parameters(layer, in);
+  for (std::string_view name : {"running_mean", "running_var"})
+    specs.push_back({name, {in[0].channels}, false, false});
+  return specs;
+}
+
+double conv_flops(const Layer& layer, Inputs in, const Shape& output) {
+  const auto per_group = static_cast<double>(in[0].channels / layer.groups);
+  const auto window = static_cast<double>(layer.kernel * height_of(layer));
+  return 2 * static_cast<double>(output.elements()) * per_group * window;
+}
+
+double dense_flops(const Layer&, Inputs in, const Shape& output) {
+  return 2 * static_cast<double>(in[0].elements()) * static_cast<double>(output.elements());
+}
 
 constexpr std::size_t kAny = 1u << 16;
-constexpr std::array kKinds = {
-    KindRow{LayerKind::kInput, "input", 0, 0, nullptr},
-    KindRow{LayerKind::kConv, "conv", 1, 1, conv_shape},
-    KindRow{LayerKind::kDense, "dense", 1, 1, dense_shape},
-    KindRow{LayerKind::kBatchNorm, "batch_norm", 1, 1, same_shape},
-    KindRow{LayerKind::kActivation, "activation", 1, 1, same_shape},
-    KindRow{LayerKind::kMaxPool, "max_pool", 1, 1, pool_shape},
-    KindRow{LayerKind::kAvgPool, "avg_pool", 1, 1, pool_shape},
-    KindRow{LayerKind::kGlobalAvgPool, "global_avg_pool", 1, 1, global_pool_shape},
-    KindRow{LayerKind::kFlatten, "flatten", 1, 1, flat_shape},
-    KindRow{LayerKind::kAdd, "add", 2, kAny, add_shape},
-    KindRow{LayerKind::kScale, "scale", 2, 2, scale_shape},
-    KindRow{LayerKind::kDropout, "dropout", 1, 1, same_shape},
-    KindRow{LayerKind::kConcat, "concat", 2, kAny, concat_shape},
-    KindRow{LayerKind::kLayerNorm, "layer_norm", 1, 1, same_shape},
-    KindRow{LayerKind::kQuantize, "quantize", 1, 1, quantize_shape},
-};
 
-const KindRow& row_of(LayerKind kind) {
-  return kKinds[static_cast<std::size_t>(kind)];
-}
+using enum LayerKind;
+using enum Levels;
+using Role = LayerRole;
+
+// kKinds is in the order of LayerKind.
+constexpr std::array kKinds = {
+    LayerRow{kInput, "input", '?', Role::kInput, 0, 0, nullptr},
+    LayerRow{kConv, "conv", 'c', Role::kProduct, 1, 1, conv_shape, kOwn, conv_parameters,
+             conv_flops},
+    LayerRow{kDense, "dense", 'd', Role::kProduct, 1, 1, dense_shape, kOwn, dense_parameters,
+             dense_flops},
+    LayerRow{kBatchNorm, "batch_norm", 'b', Role::kBatchNorm, 1, 1, same_shape, kJoined,
+             batch_norm_parameters, nullptr, "batch"},
+    LayerRow{kActivation, "activation", '?', Role::kElementwise, 1, 1, same_shape, kJoined},
+    LayerRow{kMaxPool, "max_pool", 'm', Role::kWindow, 1, 1, pool_shape, kKept},
+    LayerRow{kAvgPool, "avg_pool", 'a', Role::kWindow, 1, 1, pool_shape},
+    LayerRow{kGlobalAvgPool, "global_avg_pool", 'p', Role::kWindow, 1, 1, global_pool_shape},
+    LayerRow{kFlatten, "flatten", 'f', Role::kReshape, 1, 1, flat_shape, kKept},
+    LayerRow{kAdd, "add", '+', Role::kJoin, 2, kAny, add_shape},
+    LayerRow{kScale, "scale", '*', Role::kJoin, 2, 2, scale_shape},
+    LayerRow{kDropout, "dropout", 'o', Role::kElementwise, 1, 1, same_shape, kKept},
+    LayerRow{kConcat, "concat", '&', Role::kJoin, 2, kAny, concat_shape},
+    LayerRow{kLayerNorm, "layer_norm", 'l', Role::kChannelNorm, 1, 1, same_shape, kOwn,
+             layer_norm_parameters, nullptr, "layer"},
+    LayerRow{kQuantize, "quantize", '?', Role::kElementwise, 1, 1, quantize_shape},
+};
 
 // Returns false if the product passes the limit (factors are at most 2^40 each).
 bool fits(const Shape& s) {
@@ -150,6 +185,10 @@ bool fits(const Shape& s) {
 }
 
 }  // namespace
+
+const LayerRow& row_of(LayerKind kind) {
+  return kKinds[static_cast<std::size_t>(kind)];
+}
 
 std::string to_text(const Shape& s) {
   return fmt::format("{}x{}x{}", s.channels, s.height, s.width);
@@ -186,7 +225,7 @@ std::int64_t ParameterSpec::elements() const {
 }
 
 Result<Shape> output_shape(const Layer& layer, std::span<const Shape> inputs) {
-  const KindRow& row = row_of(layer.kind);
+  const LayerRow& row = row_of(layer.kind);
   if (row.shape == nullptr) return broken(layer, "has no inputs; the builder gives its shape");
   if (inputs.size() < row.fewest_inputs || inputs.size() > row.most_inputs) {
     return broken(layer, fmt::format("{} inputs", inputs.size()));
@@ -198,37 +237,13 @@ Result<Shape> output_shape(const Layer& layer, std::span<const Shape> inputs) {
 }
 
 std::vector<ParameterSpec> parameters_of(const Layer& layer, std::span<const Shape> inputs) {
-  std::vector<ParameterSpec> specs;
-  if (layer.kind == LayerKind::kConv) {
-    specs.push_back(
-        {"weight",
-         {layer.channels, inputs[0].channels / layer.groups, height_of(layer), layer.kernel},
-         true,
-         true});
-  } else if (layer.kind == LayerKind::kDense) {
-    specs.push_back({"weight", {layer.channels, inputs[0].elements()}, true, true});
-  } else if (layer.kind == LayerKind::kBatchNorm) {
-    for (std::string_view name : {"gamma", "beta"})
-      specs.push_back({name, {inputs[0].channels}, true, false});
-    for (std::string_view name : {"running_mean", "running_var"})
-      specs.push_back({name, {inputs[0].channels}, false, false});
-  } else if (layer.kind == LayerKind::kLayerNorm) {
-    for (std::string_view name : {"gamma", "beta"})
-      specs.push_back({name, {inputs[0].channels}, true, false});
-  }
-  const bool may_have_bias = layer.kind == LayerKind::kConv || layer.kind == LayerKind::kDense;
-  if (may_have_bias && layer.bias) specs.push_back({"bias", {layer.channels}, true, false});
-  return specs;
+  const LayerRow& row = row_of(layer.kind);
+  return row.parameters == nullptr ? std::vector<ParameterSpec>() : row.parameters(layer, inputs);
 }
 
 double flops_of(const Layer& layer, std::span<const Shape> inputs, const Shape& output) {
-  const auto outputs = static_cast<double>(output.elements());
-  if (layer.kind == LayerKind::kDense)
-    return 2 * static_cast<double>(inputs[0].elements()) * outputs;
-  if (layer.kind != LayerKind::kConv) return 0;
-  const std::int64_t per_group = inputs[0].channels / layer.groups;
-  const auto window = static_cast<double>(layer.kernel * height_of(layer));
-  return 2 * outputs * static_cast<double>(per_group) * window;
+  const LayerRow& row = row_of(layer.kind);
+  return row.flops == nullptr ? 0 : row.flops(layer, inputs, output);
 }
 
 }  // namespace detol::inline encoding

@@ -75,9 +75,43 @@ struct ParameterSpec {
   std::int64_t elements() const;
 };
 
+inline constexpr LayerKind kLastLayerKind = LayerKind::kQuantize;
+
+// LayerRole is what a kind is to whoever changes, draws or exports networks.
+enum class LayerRole {
+  kInput,
+  kProduct,      // weights times the input: new channels
+  kBatchNorm,    // normalises each channel over the batch
+  kChannelNorm,  // normalises the channels of each position: gamma and perhaps beta per channel
+  kElementwise,  // changes each number by itself; has no parameters
+  kWindow,       // pools each channel over positions
+  kReshape,      // moves numbers
+  kJoin,         // of several inputs
+};
+
+// Levels says what a layer makes of the 256 levels of its input where a network computes in
+// integers: levels of its own, the same ones, or none, as a kernel computes it together with the
+// layer before.
+enum class Levels { kOwn, kKept, kJoined };
+
+// LayerRow describes a kind of layer: all that no backend and no exporter needs to know by itself
+// (docs/architecture/layers.md).
+struct LayerRow {
+  LayerKind kind;
+  std::string_view name;  // in JSON, drawings and messages
+  char letter;  // in a network's text (network_text.h); an activation function has its own
+  LayerRole role;
+  std::size_t fewest_inputs, most_inputs;
+  Result<Shape> (*shape)(const Layer&, std::span<const Shape> inputs);
+  Levels levels = Levels::kOwn;
+  std::vector<ParameterSpec> (*parameters)(const Layer&, std::span<const Shape> inputs) = nullptr;
+  double (*flops)(const Layer&, std::span<const Shape> inputs, const Shape& output) = nullptr;
+  std::string_view norm = {};  // its word where a block of a space file chooses a norm
+};
+const LayerRow& row_of(LayerKind kind);
+
 // Returns "conv", "max_pool", ... for messages, drawings and JSON.
 std::string_view to_text(LayerKind kind);
-inline constexpr LayerKind kLastLayerKind = LayerKind::kQuantize;
 
 // Return the height of the window, and its padding per side in each direction. REQUIRES: kConv,
 // kMaxPool or kAvgPool.

@@ -8,33 +8,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 namespace detol::inline encoding {
 namespace {
 
 constexpr std::string_view kTextVersion = "1";
 
-struct LetterRow {
-  char letter;
-  LayerKind kind;
-};
-
-constexpr std::array kLetters = {
-    LetterRow{'c', LayerKind::kConv},          LetterRow{'d', LayerKind::kDense},
-    LetterRow{'b', LayerKind::kBatchNorm},     LetterRow{'l', LayerKind::kLayerNorm},
-    LetterRow{'m', LayerKind::kMaxPool},       LetterRow{'a', LayerKind::kAvgPool},
-    LetterRow{'p', LayerKind::kGlobalAvgPool}, LetterRow{'f', LayerKind::kFlatten},
-    LetterRow{'+', LayerKind::kAdd},           LetterRow{'*', LayerKind::kScale},
-    LetterRow{'o', LayerKind::kDropout},       LetterRow{'&', LayerKind::kConcat},
-};
-
 char letter_of(const Layer& layer) {
-  if (layer.kind == LayerKind::kActivation) return row_of(layer.activation).letter;
-  for (const LetterRow& each : kLetters) {
-    if (each.kind == layer.kind) return each.letter;
-  }
-  return '?';
+  return layer.kind == LayerKind::kActivation ? row_of(layer.activation).letter
+                                              : row_of(layer.kind).letter;
 }
 
 std::string word_of(std::span<const Node> nodes, NodeId id) {

@@ -167,7 +167,7 @@ const std::vector<Lie>& lies() {
        "which no node before it computes"},
       {"OtherEpsilonOfLayerNorm",
        [](GraphProto& g) { attribute(first_of(g, "LayerNormalization"), "epsilon").set_f(0.1f); },
-       "epsilon is 0.1, not 1e-5"},
+       "LayerNormalization is not as detol writes it"},
       {"LayerNormOfChannelsFirst",
        [](GraphProto& g) {
          first_of(g, "LayerNormalization").set_input(0, first_of(g, "Concat").output(0));
@@ -175,7 +175,7 @@ const std::vector<Lie>& lies() {
        "it reads the images 'concat"},
       {"LayerNormOfOtherAxes",
        [](GraphProto& g) { attribute(first_of(g, "LayerNormalization"), "axis").set_i(1); },
-       "the attribute 'axis' is 1; detol writes -1"},
+       "LayerNormalization is not as detol writes it"},
       {"TransposeOfOtherAxes",
        [](GraphProto& g) { attribute(first_of(g, "Transpose"), "perm").set_ints(1, 3); },
        "it moves other axes"},

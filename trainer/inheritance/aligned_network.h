@@ -14,10 +14,10 @@
 namespace detol::inline trainer {
 
 inline bool is_product(LayerKind kind) {
-  return kind == LayerKind::kConv || kind == LayerKind::kDense;
+  return row_of(kind).role == LayerRole::kProduct;
 }
 inline bool has_parameters(LayerKind kind) {
-  return is_product(kind) || kind == LayerKind::kBatchNorm || kind == LayerKind::kLayerNorm;
+  return row_of(kind).parameters != nullptr;
 }
 inline bool is_relu(const Layer& layer) {
   return layer.kind == LayerKind::kActivation && layer.activation == Activation::kRelu;

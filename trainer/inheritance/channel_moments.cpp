@@ -49,7 +49,7 @@ ChannelMoments of_normalised(const Node& node, const NodeNumbers& numbers) {
   ChannelMoments out;
   for (std::size_t c = 0; c < static_cast<std::size_t>(node.shape.channels); ++c) {
     const double gamma = static_cast<double>(numbers.gamma[c]);
-    out.mean.push_back(static_cast<double>(numbers.beta[c]));
+    out.mean.push_back(numbers.beta.empty() ? 0 : static_cast<double>(numbers.beta[c]));
     out.variance.push_back(gamma * gamma);
   }
   return out;
@@ -126,15 +126,12 @@ ChannelMoments of_activated(const ChannelMoments& in, Activation function) {
 ChannelMoments moments_after(const Node& node, std::span<const ChannelMoments* const> inputs,
                              const NodeNumbers& numbers) {
   const auto channels = static_cast<std::size_t>(node.shape.channels);
+  const LayerRow& row = row_of(node.layer.kind);
+  if (row.role == LayerRole::kProduct) return of_product(node, *inputs.front(), numbers);
+  if (row.parameters != nullptr) return of_normalised(node, numbers);
   switch (node.layer.kind) {
     case LayerKind::kInput:
       return {std::vector<double>(channels, 0.0), std::vector<double>(channels, 1.0)};
-    case LayerKind::kConv:
-    case LayerKind::kDense:
-      return of_product(node, *inputs.front(), numbers);
-    case LayerKind::kBatchNorm:
-    case LayerKind::kLayerNorm:
-      return of_normalised(node, numbers);
     case LayerKind::kActivation:
       return of_activated(*inputs.front(), node.layer.activation);
     case LayerKind::kAdd:
@@ -145,14 +142,9 @@ ChannelMoments moments_after(const Node& node, std::span<const ChannelMoments* c
       return of_list(inputs, 1);
     case LayerKind::kFlatten:
       return of_list(inputs, channels / inputs.front()->mean.size());
-    case LayerKind::kMaxPool:
-    case LayerKind::kAvgPool:
-    case LayerKind::kGlobalAvgPool:
-    case LayerKind::kDropout:
-    case LayerKind::kQuantize:
+    default:
       return *inputs.front();
   }
-  return *inputs.front();
 }
 
 }  // namespace detol::inline trainer

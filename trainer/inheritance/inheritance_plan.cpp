@@ -151,13 +151,10 @@ class Planner {
   }
 
   Claim claim(NodeId id) {
-    switch (child_.node(id).layer.kind) {
-      case kConv:
-      case kDense:
-        return product(id);
-      case kBatchNorm:
-      case kLayerNorm:
-        return norm(id);
+    const LayerKind kind = child_.node(id).layer.kind;
+    if (is_product(kind)) return product(id);
+    if (has_parameters(kind)) return norm(id);
+    switch (kind) {
       case kActivation:
         return activation(id);
       case kDropout:

@@ -139,7 +139,7 @@ class Tying {
     std::vector<std::vector<NodeId>> makers(classes.is_fixed.size());
     for (NodeId node = 0; node < network_.nodes().size(); ++node) {
       const LayerKind kind = network_.nodes()[node].layer.kind;
-      if (kind != LayerKind::kConv && kind != LayerKind::kDense) continue;
+      if (row_of(kind).role != LayerRole::kProduct) continue;
       for (int one : classes.of_outputs[node]) {
         auto& own = makers[static_cast<std::size_t>(one)];
         if (own.empty() || own.back() != node) own.push_back(node);

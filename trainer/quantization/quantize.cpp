@@ -18,17 +18,7 @@ constexpr int kLowest = 0, kHighest = 255;  // of a tensor
 constexpr std::int64_t kMostObserved = std::int64_t{1} << 24;  // numbers at a time
 
 bool has_weights(LayerKind kind) {
-  return kind == LayerKind::kConv || kind == LayerKind::kDense;
-}
-
-// Whether every number of the output is one of the input, so that its levels are, too.
-bool keeps_levels(LayerKind kind) {
-  return kind == LayerKind::kMaxPool || kind == LayerKind::kFlatten || kind == LayerKind::kDropout;
-}
-
-// Whether an integer kernel computes the layer together with the one before it.
-bool joins_the_layer_before(LayerKind kind) {
-  return kind == LayerKind::kActivation || kind == LayerKind::kBatchNorm;
+  return row_of(kind).role == LayerRole::kProduct;
 }
 
 // Returns the nodes whose outputs are quantised.
@@ -38,12 +28,12 @@ std::vector<NodeId> quantized_nodes(const Network& network) {
   for (const Node& node : nodes) {
     for (NodeId input : node.inputs) {
       is_read[input] = true;
-      if (!joins_the_layer_before(node.layer.kind)) is_joined[input] = false;
+      if (row_of(node.layer.kind).levels != Levels::kJoined) is_joined[input] = false;
     }
   }
   std::vector<NodeId> quantized;
   for (NodeId node = 0; node < nodes.size(); ++node) {
-    const bool is_float = is_joined[node] || keeps_levels(nodes[node].layer.kind);
+    const bool is_float = is_joined[node] || row_of(nodes[node].layer.kind).levels == Levels::kKept;
     if (is_read[node] && !is_float) quantized.push_back(node);
   }
   return quantized;
@@ -145,7 +135,7 @@ void round_bias(Tensor& bias, const ChannelLevels& levels, float input_scale) {
 
 std::optional<NodeId> quantizer_of(const Network& network, NodeId node) {
   NodeId input = network.nodes()[node].inputs.front();
-  while (keeps_levels(network.nodes()[input].layer.kind))
+  while (row_of(network.nodes()[input].layer.kind).levels == Levels::kKept)
     input = network.nodes()[input].inputs.front();
   if (network.nodes()[input].layer.kind != LayerKind::kQuantize) return std::nullopt;
   return input;

@@ -62,11 +62,6 @@ Result<void> lower_flatten(Builder& b, const Unit& unit) {
   return {};
 }
 
-Result<void> lower_add(Builder& b, const Unit& unit) {
-  program::lower_add(b, unit);
-  return {};
-}
-
 Result<void> lower_scale(Builder& b, const Unit& unit) {
   Value& x = b.value(b.node(unit.node).inputs[0], kBlocked);
   Value& s = b.value(b.node(unit.node).inputs[1], kBlocked);

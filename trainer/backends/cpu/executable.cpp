@@ -19,16 +19,10 @@ namespace detol::inline trainer {
 namespace onednn {
 namespace {
 
-using Lower = Result<void> (*)(Builder&, const Unit&);
-
-// kLowerings is in the order of LayerKind; kInput is made by the executable.
-constexpr Lower kLowerings[] = {
-    nullptr,     lower_conv,    lower_dense,       lower_norm,       lower_activation,
-    lower_pool,  lower_pool,    lower_global_pool, lower_flatten,    lower_add,
-    lower_scale, lower_dropout, lower_concat,      lower_layer_norm, lower_quantize,
-};
-
-static_assert(std::size(kLowerings) == static_cast<std::size_t>(kLastLayerKind) + 1);
+constexpr program::Lowerings<Builder> kLowerings = {
+    lower_conv,       lower_dense,   lower_norm,        lower_layer_norm,
+    lower_activation, lower_pool,    lower_global_pool, lower_flatten,
+    lower_scale,      lower_dropout, lower_concat,      lower_quantize};
 
 class OnednnExecutable final : public Executable {
  public:
@@ -136,7 +130,7 @@ class OnednnExecutable final : public Executable {
  private:
   Result<void> lower(const Network& network) {
     make_inputs();
-    for (const Unit& unit : plan_units(network)) DETOL_TRY(lower_unit(builder_, unit));
+    DETOL_TRY(program::lower_network(builder_, network, kLowerings));
     make_loss(builder_.value(network.nodes().size() - 1, kPlain));
     builder_.lower_backward();
     return {};
@@ -223,10 +217,6 @@ class OnednnExecutable final : public Executable {
 };
 
 }  // namespace
-
-Result<void> lower_unit(Builder& builder, const Unit& unit) {
-  return program::lower<Builder>(builder, unit, kLowerings);
-}
 
 }  // namespace onednn
 

@@ -96,6 +96,7 @@ struct LayerNorm {
   std::ptrdiff_t channels = 0;  // without padding
   const float* x = nullptr;
   const float* gamma = nullptr;
+  const float* beta = nullptr;
   float* mean = nullptr;     // per image and position
   float* inverse = nullptr;  // 1 / deviation, per image and position
 };
@@ -160,7 +161,7 @@ struct Kernels {
   void (*norm_backward)(const NormBackward&);
 
   // Writes `mean` and `inverse`, too.
-  void (*layer_norm)(const LayerNorm&, const float* beta, float* y);
+  void (*layer_norm)(const LayerNorm&, float* y);
   void (*layer_norm_backward)(const LayerNorm&, const float* g, float* dx);
   void (*layer_norm_weights)(const LayerNorm&, const float* g, float* dgamma, float* dbeta);
 

@@ -56,14 +56,14 @@ void measure_position(const LayerNorm& n, std::ptrdiff_t first, std::ptrdiff_t a
       static_cast<float>(1 / __builtin_sqrt(total_of(squares) / channels + kNormEpsilon));
 }
 
-void layer_norm(const LayerNorm& n, const float* beta, float* y) {
+void layer_norm(const LayerNorm& n, float* y) {
   const Lanes last = last_block_of(n);
   for_positions(n.extent, [&](std::ptrdiff_t first, std::ptrdiff_t at) {
     measure_position(n, first, at, last);
     for (std::ptrdiff_t b = 0; b < n.extent.blocks; ++b) {
       const Lanes normal = distance(n, first, b, n.mean[at], last) * n.inverse[at];
       store(y + first + b * n.extent.positions() * kLanes,
-            normal * load(n.gamma + b * kLanes) + load(beta + b * kLanes));
+            normal * load(n.gamma + b * kLanes) + load(n.beta + b * kLanes));
     }
   });
 }

@@ -17,6 +17,7 @@ struct NormalizedLayer {
             channels,
             x->as<float>(),
             gamma->weight.as<float>(),
+            beta->weight.as<float>(),
             mean->as<float>(),
             inverse->as<float>()};
   }
@@ -39,7 +40,7 @@ Result<void> lower_layer_norm(Builder& b, const Unit& unit) {
   const std::vector<Buffer*> kept = {x.data, mean, inverse};
   b.step({x.data, mean, inverse, y.data},
          [=, run = machine().kernels->layer_norm, y = y.data](const StepContext&) {
-           run(norm.call(), norm.beta->weight.as<float>(), y->as<float>());
+           run(norm.call(), y->as<float>());
          });
   const auto uses = [kept](std::initializer_list<Buffer*> more) {
     std::vector<Buffer*> all = kept;

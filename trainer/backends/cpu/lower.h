@@ -34,9 +34,6 @@ auto caught(Action action) -> decltype(action()) {
   }
 }
 
-// Lowers a unit of any layer, by the function of its layer below.
-Result<void> lower_unit(Builder& builder, const Unit& unit);
-
 Result<void> lower_conv(Builder& builder, const Unit& unit);
 Result<void> lower_dense(Builder& builder, const Unit& unit);
 Result<void> lower_norm(Builder& builder, const Unit& unit);
@@ -44,7 +41,6 @@ Result<void> lower_activation(Builder& builder, const Unit& unit);
 Result<void> lower_pool(Builder& builder, const Unit& unit);
 Result<void> lower_global_pool(Builder& builder, const Unit& unit);
 Result<void> lower_flatten(Builder& builder, const Unit& unit);
-Result<void> lower_add(Builder& builder, const Unit& unit);
 Result<void> lower_scale(Builder& builder, const Unit& unit);
 Result<void> lower_dropout(Builder& builder, const Unit& unit);
 Result<void> lower_quantize(Builder& builder, const Unit& unit);

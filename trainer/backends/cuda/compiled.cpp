@@ -11,16 +11,10 @@
 namespace detol::inline trainer::cuda {
 namespace {
 
-using Lower = Result<void> (*)(Builder&, const Unit&);
-
-// kLowerings is in the order of LayerKind; make_inputs() makes the value of kInput.
-constexpr Lower kLowerings[] = {
-    nullptr,     lower_conv,    lower_dense,       lower_norm,       lower_activation,
-    lower_pool,  lower_pool,    lower_global_pool, lower_flatten,    lower_add,
-    lower_scale, lower_dropout, lower_concat,      lower_layer_norm, lower_quantize,
-};
-
-static_assert(std::size(kLowerings) == static_cast<std::size_t>(kLastLayerKind) + 1);
+constexpr program::Lowerings<Builder> kLowerings = {
+    lower_conv,       lower_dense,   lower_norm,        lower_layer_norm,
+    lower_activation, lower_pool,    lower_global_pool, lower_flatten,
+    lower_scale,      lower_dropout, lower_concat,      lower_quantize};
 
 LossKind loss_of(const Recipe& recipe) {
   switch (training_loss_of(recipe)) {
@@ -42,10 +36,6 @@ LossKind loss_of(const Recipe& recipe) {
 
 }  // namespace
 
-Result<void> lower_unit(Builder& builder, const Unit& unit) {
-  return program::lower<Builder>(builder, unit, kLowerings);
-}
-
 Compiled::Compiled(const Network& network, const Recipe& recipe, const Placement& placement,
                    std::size_t most_scratch)
     : sums_(make_sums(*placement.group)),
@@ -63,13 +53,13 @@ bool Compiled::sums_on_device() const {
 
 Result<std::vector<TunableConv>> Compiled::find_tunable_convs(const Network& network) {
   make_inputs();
-  for (const Unit& unit : plan_units(network)) DETOL_TRY(lower_unit(builder_, unit));
+  DETOL_TRY(program::lower_network(builder_, network, kLowerings));
   return builder_.tunable_convs();
 }
 
 Result<void> Compiled::compile(const Network& network) {
   make_inputs();
-  for (const Unit& unit : plan_units(network)) DETOL_TRY(lower_unit(builder_, unit));
+  DETOL_TRY(program::lower_network(builder_, network, kLowerings));
   make_loss(builder_.flattened(builder_.value(network.nodes().size() - 1)));
   builder_.lower_backward();
   steps_.assign(builder_.steps().begin(), builder_.steps().end());

@@ -7,9 +7,6 @@
 
 namespace detol::inline trainer::cuda {
 
-// Calls the lowering of the unit's layer.
-Result<void> lower_unit(Builder& builder, const Unit& unit);
-
 Result<void> lower_conv(Builder& builder, const Unit& unit);
 Result<void> lower_dense(Builder& builder, const Unit& unit);
 Result<void> lower_norm(Builder& builder, const Unit& unit);
@@ -17,7 +14,6 @@ Result<void> lower_activation(Builder& builder, const Unit& unit);
 Result<void> lower_pool(Builder& builder, const Unit& unit);
 Result<void> lower_global_pool(Builder& builder, const Unit& unit);
 Result<void> lower_flatten(Builder& builder, const Unit& unit);
-Result<void> lower_add(Builder& builder, const Unit& unit);
 Result<void> lower_scale(Builder& builder, const Unit& unit);
 Result<void> lower_dropout(Builder& builder, const Unit& unit);
 Result<void> lower_quantize(Builder& builder, const Unit& unit);

@@ -170,18 +170,60 @@ class Program {
 // Lowers a unit whose output is the sum of its inputs.
 void lower_add(Program& program, const Unit& unit);
 
-// Lowers a unit of any layer, by the function of its kind in `lowerings`, which are in the order of
-// LayerKind; a unit that is the same as another node has the value of that.
+// Lowerings are the functions of a backend that lower units, by what they have to compute.
 template <typename Builder>
-Result<void> lower(Builder& builder, const Unit& unit,
-                   std::span<Result<void> (*const)(Builder&, const Unit&)> lowerings) {
+struct Lowerings {
+  using Lower = Result<void> (*)(Builder&, const Unit&);
+  Lower conv, dense, batch_norm, channel_norm, activation, pool, global_pool, flatten, scale,
+      dropout, concat, quantize;
+};
+
+// Lowers a unit of any layer but the input; one that is the same as another node has the value of
+// that.
+template <typename Builder>
+Result<void> lower(Builder& builder, const Unit& unit, const Lowerings<Builder>& by) {
   builder.begin(unit.node);
   if (unit.same_as) {
     builder.set_value(unit.node, builder.value(*unit.same_as));
     return {};
   }
   const LayerKind kind = builder.node(unit.node).layer.kind;
-  return lowerings[static_cast<std::size_t>(kind)](builder, unit);
+  if (row_of(kind).role == LayerRole::kChannelNorm) return by.channel_norm(builder, unit);
+  switch (kind) {
+    case LayerKind::kConv:
+      return by.conv(builder, unit);
+    case LayerKind::kDense:
+      return by.dense(builder, unit);
+    case LayerKind::kBatchNorm:
+      return by.batch_norm(builder, unit);
+    case LayerKind::kActivation:
+      return by.activation(builder, unit);
+    case LayerKind::kMaxPool:
+    case LayerKind::kAvgPool:
+      return by.pool(builder, unit);
+    case LayerKind::kGlobalAvgPool:
+      return by.global_pool(builder, unit);
+    case LayerKind::kFlatten:
+      return by.flatten(builder, unit);
+    case LayerKind::kScale:
+      return by.scale(builder, unit);
+    case LayerKind::kDropout:
+      return by.dropout(builder, unit);
+    case LayerKind::kConcat:
+      return by.concat(builder, unit);
+    case LayerKind::kQuantize:
+      return by.quantize(builder, unit);
+    default:  // the input is made before
+      lower_add(builder, unit);
+      return {};
+  }
+}
+
+// Lowers the units of a network, in their order.
+template <typename Builder>
+Result<void> lower_network(Builder& builder, const Network& network, const Lowerings<Builder>& by) {
+  for (const Unit& unit : plan_units(network)) DETOL_TRY(lower(builder, unit, by));
+  return {};
 }
 
 }  // namespace detol::inline trainer::program
