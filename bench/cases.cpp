@@ -90,6 +90,7 @@ std::vector<LayerCase> layer_cases() {
       {"scale", middle, plain(kScale), 2},
       {"dense", vector, {.kind = kDense, .channels = 256, .bias = true}},
       {"layer_norm", vector, plain(kLayerNorm)},
+      {"rms_norm", vector, plain(kRmsNorm)},
       {"batch_norm", vector, plain(kBatchNorm)},
   };
 }

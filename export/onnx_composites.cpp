@@ -28,6 +28,7 @@ struct Operator {
   double number = 0;
   std::vector<Attribute> attributes = {};
   std::optional<std::int64_t> axis = {};
+  OnnxNodes::Integers axes = {};
 };
 
 struct CompositeRow {
@@ -69,6 +70,13 @@ const std::vector<CompositeRow>& composites() {
          .operands = {kX, kGamma, kBeta},
          .attributes = {{"epsilon", kOnnxEpsilon}},
          .axis = -1}}},
+      {{.kind = LayerKind::kRmsNorm},
+       {{"Mul", {kX, kX}, ".square"},
+        {.op = "ReduceMean", .operands = {".square"}, .name = ".mean", .axes = {-1}},
+        {"Add", {".mean", kNumber}, ".shifted", kNormEpsilon},
+        {"Sqrt", {".shifted"}, ".root"},
+        {"Div", {kX, ".root"}, ".normal"},
+        {"Mul", {".normal", kGamma}}}},
   };
   return kComposites;
 }
@@ -114,6 +122,7 @@ void add_composite(OnnxNodes& nodes, const Layer& layer, const std::string& name
                            ? nodes.floats(own + ".number", {}, {static_cast<float>(one.number)})
                            : edge_of(operand, name, input, weights));
     onnx::NodeProto& added = nodes.add(one.op, own, inputs);
+    if (!one.axes.empty()) OnnxNodes::set_ints(added, "axes", one.axes);
     if (one.axis) OnnxNodes::set_int(added, "axis", *one.axis);
     for (const Attribute& attribute : one.attributes)
       OnnxNodes::set_float(added, attribute.name, attribute.value);
@@ -142,7 +151,7 @@ std::optional<OnnxComposite> composite_at(const onnx::GraphProto& graph, int fir
 }
 
 bool is_of_composite(const std::string& op) {
-  return op != "Mul" && op != "Add" &&
+  return op != "Mul" && op != "Add" && op != "Div" &&
          std::ranges::any_of(composites(), [&](const CompositeRow& row) {
            return std::ranges::any_of(row.operators,
                                       [&](const Operator& one) { return one.op == op; });

@@ -92,6 +92,8 @@ std::string module_of(const Network& network, NodeId id, bool reads_matrix) {
       return fmt::format("nn.Dropout({})", layer.rate);
     case LayerKind::kLayerNorm:
       return fmt::format("nn.LayerNorm({})", node.shape.channels);
+    case LayerKind::kRmsNorm:
+      return fmt::format("nn.RMSNorm({}, eps=1e-5)", node.shape.channels);
     case LayerKind::kInput:
     case LayerKind::kFlatten:
     case LayerKind::kAdd:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 namespace detol::inline encoding {
 namespace {
@@ -108,24 +109,28 @@ Result<Shape> quantize_shape(const Layer& layer, Inputs in) {
   return in[0];
 }
 
-std::vector<ParameterSpec> conv_parameters(const Layer& layer, Inputs in) {
-  std::vector<ParameterSpec> specs = {
-      {"weight",
-       {layer.channels, in[0].channels / layer.groups, height_of(layer), layer.kernel},
-       true,
-       true}};
+std::vector<ParameterSpec> product_parameters(const Layer& layer,
+                                              std::vector<std::int64_t> weight) {
+  std::vector<ParameterSpec> specs = {{"weight", std::move(weight), true, true}};
   if (layer.bias) specs.push_back({"bias", {layer.channels}, true, false});
   return specs;
 }
 
+std::vector<ParameterSpec> conv_parameters(const Layer& layer, Inputs in) {
+  return product_parameters(
+      layer, {layer.channels, in[0].channels / layer.groups, height_of(layer), layer.kernel});
+}
+
 std::vector<ParameterSpec> dense_parameters(const Layer& layer, Inputs in) {
-  std::vector<ParameterSpec> specs = {{"weight", {layer.channels, in[0].elements()}, true, true}};
-  if (layer.bias) specs.push_back({"bias", {layer.channels}, true, false});
-  return specs;
+  return product_parameters(layer, {layer.channels, in[0].elements()});
 }
 
 std::vector<ParameterSpec> layer_norm_parameters(const Layer&, Inputs in) {
   return {{"gamma", {in[0].channels}, true, false}, {"beta", {in[0].channels}, true, false}};
+}
+
+std::vector<ParameterSpec> rms_norm_parameters(const Layer&, Inputs in) {
+  return {{"gamma", {in[0].channels}, true, false}};
 }
 
 std::vector<ParameterSpec> batch_norm_parameters(const Layer& layer, Inputs in) {
@@ -172,6 +177,8 @@ constexpr std::array kKinds = {
     LayerRow{kLayerNorm, "layer_norm", 'l', Role::kChannelNorm, 1, 1, same_shape, kOwn,
              layer_norm_parameters, nullptr, "layer"},
     LayerRow{kQuantize, "quantize", '?', Role::kElementwise, 1, 1, quantize_shape},
+    LayerRow{kRmsNorm, "rms_norm", 'n', Role::kChannelNorm, 1, 1, same_shape, kOwn,
+             rms_norm_parameters, nullptr, "rms"},
 };
 
 // Returns false if the product passes the limit (factors are at most 2^40 each).

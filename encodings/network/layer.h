@@ -45,6 +45,7 @@ enum class LayerKind {
   // Rounds each number to one of 256 levels: clamp(round(x / scale) + zero_point, 0, 255), as a
   // number again (ONNX's QuantizeLinear and DequantizeLinear; halves to even). The gradient passes.
   kQuantize,
+  kRmsNorm,  // as kLayerNorm, but divided by the root of the mean square, without mean and beta
 };
 
 // Layer stores a kind and its settings. Fields that the kind does not use keep their defaults, so
@@ -75,7 +76,7 @@ struct ParameterSpec {
   std::int64_t elements() const;
 };
 
-inline constexpr LayerKind kLastLayerKind = LayerKind::kQuantize;
+inline constexpr LayerKind kLastLayerKind = LayerKind::kRmsNorm;
 
 // LayerRole is what a kind is to whoever changes, draws or exports networks.
 enum class LayerRole {

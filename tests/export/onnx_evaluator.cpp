@@ -149,6 +149,15 @@ OnnxValue sum_along(const OnnxNode& node, const Operands& in) {
                     });
 }
 
+OnnxValue mean_along(const OnnxNode& node, const Operands& in) {
+  const Axis axis(in[0]->shape, integers_of(node, "axes", {}).at(0));
+  return along_axis(*in[0], axis, integer_of(node, "keepdims", 1) != 0, in[0]->type,
+                    [](const std::vector<double>& x) {
+                      const auto count = static_cast<double>(x.size());
+                      return std::vector{std::accumulate(x.begin(), x.end(), 0.0) / count};
+                    });
+}
+
 OnnxValue largest_along(const OnnxNode& node, const Operands& in) {
   const Axis axis(in[0]->shape, integer_of(node, "axis", 0));
   return along_axis(
@@ -228,6 +237,7 @@ const std::map<std::string, Operator>& operators_of_onnx() {
          return reshaped(*in[0], unsqueezed(in[0]->shape, integers_in(*in.at(1))));
        }},
       {"ReduceSum", sum_along},
+      {"ReduceMean", mean_along},
       {"ArgMax", largest_along},
       {"CumSum", cumulated},
       {"Slice", sliced},

@@ -129,6 +129,7 @@ inline const std::map<std::string, Elementwise>& elementwise() {
       {"Neg", {[](In x) { return -x[0]; }}},
       {"Log", {[](In x) { return std::log(x[0]); }}},
       {"Relu", {[](In x) { return std::max(x[0], 0.0); }}},
+      {"Sqrt", {[](In x) { return std::sqrt(x[0]); }}},
       {"Tanh", {[](In x) { return std::tanh(x[0]); }}},
       {"Erf", {[](In x) { return std::erf(x[0]); }}},
       {"Sigmoid", {[](In x) { return 1 / (1 + std::exp(-x[0])); }}},

@@ -110,6 +110,7 @@ inline std::vector<Case> every_backend_and_layer() {
   samples.push_back({"wide_concat_vector", {35, 1, 1}, {.kind = LayerKind::kConcat}});
   samples.push_back({"wide_layer_norm", {37, 5, 5}, {.kind = LayerKind::kLayerNorm}});
   samples.push_back({"wide_layer_norm_vector", {128, 1, 1}, {.kind = LayerKind::kLayerNorm}});
+  samples.push_back({"wide_rms_norm", {37, 5, 5}, {.kind = LayerKind::kRmsNorm}});
   samples.push_back({"wide_depthwise5_stride3", {20, 9, 10}, conv(20, 5, 3, 20, 1)});
   for (const std::int64_t stride : {1, 2}) {
     samples.push_back({"wide_max_pool3_" + std::to_string(stride),

@@ -124,6 +124,8 @@ inline std::vector<LayerCase> layer_cases() {
       {"layer_norm", {5, 4, 3}, {.kind = kLayerNorm}},
       {"layer_norm_sequence", {6, 1, 7}, {.kind = kLayerNorm}},
       {"layer_norm_vector", {9, 1, 1}, {.kind = kLayerNorm}},
+      {"rms_norm", {6, 4, 5}, {.kind = kRmsNorm}},
+      {"rms_norm_vector", {9, 1, 1}, {.kind = kRmsNorm}},
       {"global_avg_pool", {5, 7, 3}, {.kind = kGlobalAvgPool}},
       {"flatten", {3, 3, 5}, {.kind = kFlatten}},
       {"add", {3, 5, 5}, {.kind = kAdd}},

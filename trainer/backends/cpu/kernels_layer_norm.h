@@ -1,6 +1,7 @@
 #pragma once
 
-// Layer norm, position by position over the blocks of its channels. The padding of the last block
+// Layer norm, position by position over the blocks of its channels; without beta RMS norm, whose
+// mean is 0. The padding of the last block
 // is left out and stays zero.
 
 #include "trainer/backends/cpu/kernels.h"
@@ -46,7 +47,7 @@ void measure_position(const LayerNorm& n, std::ptrdiff_t first, std::ptrdiff_t a
   const auto channels = static_cast<double>(n.channels);
   Lanes sum{}, squares{};
   for (std::ptrdiff_t b = 0; b < n.extent.blocks; ++b) sum += load(n.x + first + b * stride);
-  const auto mean = static_cast<float>(total_of(sum) / channels);
+  const auto mean = n.beta == nullptr ? 0.0f : static_cast<float>(total_of(sum) / channels);
   for (std::ptrdiff_t b = 0; b < n.extent.blocks; ++b) {
     const Lanes d = distance(n, first, b, mean, last);
     squares += d * d;
@@ -63,7 +64,8 @@ void layer_norm(const LayerNorm& n, float* y) {
     for (std::ptrdiff_t b = 0; b < n.extent.blocks; ++b) {
       const Lanes normal = distance(n, first, b, n.mean[at], last) * n.inverse[at];
       store(y + first + b * n.extent.positions() * kLanes,
-            normal * load(n.gamma + b * kLanes) + load(n.beta + b * kLanes));
+            normal * load(n.gamma + b * kLanes) +
+                (n.beta == nullptr ? Lanes{} : load(n.beta + b * kLanes)));
     }
   });
 }
@@ -81,7 +83,7 @@ void layer_norm_backward(const LayerNorm& n, const float* g, float* dx) {
       sum += term;
       moment += term * distance(n, first, b, mean, last) * inverse;
     }
-    const auto mean_g = static_cast<float>(total_of(sum) / channels);
+    const auto mean_g = n.beta == nullptr ? 0.0f : static_cast<float>(total_of(sum) / channels);
     const auto slope = static_cast<float>(total_of(moment) / channels);
     for (std::ptrdiff_t b = 0; b < n.extent.blocks; ++b) {
       const Lanes term = load(g + first + b * stride) * load(n.gamma + b * kLanes);
@@ -92,7 +94,8 @@ void layer_norm_backward(const LayerNorm& n, const float* g, float* dx) {
   });
 }
 
-// Adds up in float over the positions of an image, in double over images.
+// `dbeta` is null without beta. Adds up in float over the positions of an image, in double over
+// images.
 void layer_norm_weights(const LayerNorm& n, const float* g, float* dgamma, float* dbeta) {
   const Lanes last = last_block_of(n);
   const std::ptrdiff_t positions = n.extent.positions();
@@ -114,7 +117,7 @@ void layer_norm_weights(const LayerNorm& n, const float* g, float* dgamma, float
     }
     for (std::ptrdiff_t c = 0; c < kLanes; ++c) {
       dgamma[b * kLanes + c] = static_cast<float>(gamma[c]);
-      dbeta[b * kLanes + c] = static_cast<float>(beta[c]);
+      if (dbeta != nullptr) dbeta[b * kLanes + c] = static_cast<float>(beta[c]);
     }
   }
 }

@@ -1,5 +1,5 @@
-// Layer norm in blocks, with our own kernels: bound by memory. The mean and the deviation of every
-// position are kept for the backward pass.
+// Layer norm and RMS norm in blocks, with our own kernels: bound by memory. The mean and the
+// deviation of every position are kept for the backward pass.
 
 #include "trainer/backends/cpu/lower.h"
 
@@ -10,14 +10,14 @@ struct NormalizedLayer {
   Extent extent;
   std::int64_t channels;
   const Buffer *x, *mean, *inverse;
-  const Parameter *gamma, *beta;
+  const Parameter *gamma, *beta;  // beta: of a layer norm
 
   LayerNorm call() const {
     return {extent,
             channels,
             x->as<float>(),
             gamma->weight.as<float>(),
-            beta->weight.as<float>(),
+            beta != nullptr ? beta->weight.as<float>() : nullptr,
             mean->as<float>(),
             inverse->as<float>()};
   }
@@ -50,7 +50,7 @@ Result<void> lower_layer_norm(Builder& b, const Unit& unit) {
   const auto own = [=, &b, run = machine().kernels->layer_norm_weights](Buffer* g) {
     b.step(uses({g}), [=](const StepContext&) {
       run(norm.call(), g->as<float>(), norm.gamma->gradient.as<float>(),
-          norm.beta->gradient.as<float>());
+          norm.beta != nullptr ? norm.beta->gradient.as<float>() : nullptr);
     });
   };
   const auto backward = [=, &b, run = machine().kernels->layer_norm_backward](Buffer* g,

@@ -1,5 +1,6 @@
 // Layer norm over the channels of each position (Ba, Kiros and Hinton, 2016, arXiv 1607.06450),
-// one warp per position; and the addition and the gradient of a bias.
+// without beta RMS norm, whose mean is 0 (Zhang and Sennrich, 2019, arXiv 1910.07467): one warp per
+// position; and the addition and the gradient of a bias.
 
 #include "trainer/backends/cuda/column_sums.cuh"
 #include "trainer/backends/norm_constants.h"
@@ -33,7 +34,7 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(LayerNormCall call) {
     float sum = 0;
     for (std::int64_t c = lane; c < call.channels; c += kWarp) sum += to_float(x[c]);
     const auto channels = static_cast<float>(call.channels);
-    const float mean = sum_of_warp(sum) / channels;
+    const float mean = call.beta == nullptr ? 0.0F : sum_of_warp(sum) / channels;
     float square = 0;
     for (std::int64_t c = lane; c < call.channels; c += kWarp) {
       const float d = to_float(x[c]) - mean;
@@ -42,7 +43,7 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(LayerNormCall call) {
     const float inverse = 1.0F / sqrtf(sum_of_warp(square) / channels + kEpsilon);
     for (std::int64_t c = lane; c < call.width; c += kWarp) {
       const float normal = c < call.channels ? (to_float(x[c]) - mean) * inverse : 0.0F;
-      y[c] = rounded<T>(call.gamma[c] * normal + call.beta[c]);
+      y[c] = rounded<T>(call.gamma[c] * normal + (call.beta == nullptr ? 0.0F : call.beta[c]));
     }
     if (lane == 0) {
       call.mean[row] = mean;
@@ -67,7 +68,7 @@ __global__ void __launch_bounds__(kThreads)
       product += by * (to_float(x[c]) - mean) * inverse;
     }
     const auto channels = static_cast<float>(call.channels);
-    const float mean_g = sum_of_warp(sum) / channels;
+    const float mean_g = call.beta == nullptr ? 0.0F : sum_of_warp(sum) / channels;
     const float mean_product = sum_of_warp(product) / channels;
     for (std::int64_t c = lane; c < call.width; c += kWarp) {
       const float normal = (to_float(x[c]) - mean) * inverse;
@@ -107,7 +108,7 @@ struct FinishSums {
   LayerNormCall call;
   __device__ void operator()(unsigned c, double a, double b) const {
     call.gamma_gradient[c] = static_cast<float>(a);
-    call.beta_gradient[c] = static_cast<float>(b);
+    if (call.beta_gradient != nullptr) call.beta_gradient[c] = static_cast<float>(b);
   }
 };
 

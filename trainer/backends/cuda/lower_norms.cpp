@@ -147,11 +147,11 @@ Result<void> lower_layer_norm(Builder& b, const Unit& unit) {
                          .x = x->data,
                          .y = y->data,
                          .gamma = gamma->master,
-                         .beta = beta->master,
+                         .beta = beta != nullptr ? beta->master : nullptr,
                          .mean = mean->as<float>(),
                          .inverse = inverse->as<float>(),
                          .gamma_gradient = gamma->gradient.as<float>(),
-                         .beta_gradient = beta->gradient.as<float>(),
+                         .beta_gradient = beta != nullptr ? beta->gradient.as<float>() : nullptr,
                          .scratch = scratch->data};
   };
   b.step({x.data, y.data}, [call](const StepContext&) { layer_norm(call(), device().stream); });

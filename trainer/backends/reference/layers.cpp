@@ -147,7 +147,8 @@ void batch_norm_backward(const LayerContext<Real>& t) {
   }
 }
 
-// --- layer norm (Ba, Kiros and Hinton, 2016, arXiv 1607.06450), each position by itself ---------
+// --- layer norm (Ba, Kiros and Hinton, 2016, arXiv 1607.06450), each position by itself; without
+// beta RMS norm (Zhang and Sennrich, 2019, arXiv 1910.07467), as if the mean were 0 -------------
 
 template <typename Real, typename Visit>
 void for_position(const LayerContext<Real>& t, Visit visit) {
@@ -160,10 +161,18 @@ void for_position(const LayerContext<Real>& t, Visit visit) {
 }
 
 template <typename Real>
-Moments<Real> moments_at(const View<Real>& in, std::int64_t n, std::int64_t y, std::int64_t x) {
+bool is_centred(const LayerContext<Real>& t) {
+  return t.parameters.size() > 1;
+}
+
+template <typename Real>
+Moments<Real> moments_at(const LayerContext<Real>& t, std::int64_t n, std::int64_t y,
+                         std::int64_t x) {
+  const View<Real>& in = t.inputs[0];
   Moments<Real> m;
   m.count = static_cast<Real>(in.shape.channels);
-  for (std::int64_t c = 0; c < in.shape.channels; ++c) m.mean += in.at(n, c, y, x) / m.count;
+  if (is_centred(t))
+    for (std::int64_t c = 0; c < in.shape.channels; ++c) m.mean += in.at(n, c, y, x) / m.count;
   for (std::int64_t c = 0; c < in.shape.channels; ++c) {
     const Real d = in.at(n, c, y, x) - m.mean;
     m.variance += d * d / m.count;
@@ -174,12 +183,13 @@ Moments<Real> moments_at(const View<Real>& in, std::int64_t n, std::int64_t y, s
 template <typename Real>
 void layer_norm_forward(const LayerContext<Real>& t) {
   for_position(t, [&](std::int64_t n, std::int64_t y, std::int64_t x) {
-    const Moments<Real> m = moments_at(t.inputs[0], n, y, x);
+    const Moments<Real> m = moments_at(t, n, y, x);
     const Real inverse = 1 / std::sqrt(m.variance + static_cast<Real>(kNormEpsilon));
     for (std::int64_t channel = 0; channel < t.output.shape.channels; ++channel) {
       const auto c = static_cast<std::size_t>(channel);
       const Real normal = (t.inputs[0].at(n, channel, y, x) - m.mean) * inverse;
-      t.output.at(n, channel, y, x) = t.parameters[0][c] * normal + t.parameters[1][c];
+      t.output.at(n, channel, y, x) =
+          t.parameters[0][c] * normal + (is_centred(t) ? t.parameters[1][c] : 0);
     }
   });
 }
@@ -187,7 +197,7 @@ void layer_norm_forward(const LayerContext<Real>& t) {
 template <typename Real>
 void layer_norm_backward(const LayerContext<Real>& t) {
   for_position(t, [&](std::int64_t n, std::int64_t y, std::int64_t x) {
-    const Moments<Real> m = moments_at(t.inputs[0], n, y, x);
+    const Moments<Real> m = moments_at(t, n, y, x);
     const Real inverse = 1 / std::sqrt(m.variance + static_cast<Real>(kNormEpsilon));
     Real mean_g = 0, mean_product = 0;
     const auto for_channels = [&](auto visit) {
@@ -199,8 +209,8 @@ void layer_norm_backward(const LayerContext<Real>& t) {
     for_channels([&](std::int64_t channel, std::size_t c, Real normal) {
       const Real g = t.output_gradient.at(n, channel, y, x);
       t.parameter_gradients[0][c] += g * normal;
-      t.parameter_gradients[1][c] += g;
-      mean_g += g * t.parameters[0][c] / m.count;
+      if (is_centred(t)) t.parameter_gradients[1][c] += g;
+      if (is_centred(t)) mean_g += g * t.parameters[0][c] / m.count;
       mean_product += g * t.parameters[0][c] * normal / m.count;
     });
     for_channels([&](std::int64_t channel, std::size_t c, Real normal) {
@@ -357,6 +367,7 @@ constexpr KindRow<Real> kKinds[] = {
     {LayerKind::kConcat, concat_forward, concat_backward},
     {LayerKind::kLayerNorm, layer_norm_forward, layer_norm_backward},
     {LayerKind::kQuantize, quantize_forward, copy_backward},
+    {LayerKind::kRmsNorm, layer_norm_forward, layer_norm_backward},
 };
 
 static_assert(std::size(kKinds<double>) == static_cast<std::size_t>(kLastLayerKind) + 1);

@@ -1,0 +1,18 @@
+# A new kind of layer is a row, a reference, a kernel or lowering for each backend, and its exports (docs/architecture/layers.md): at
+# most ten files of the product under ROOT name rms_norm. More mean that somebody keeps a list of kinds again.
+cmake_minimum_required(VERSION 3.25)
+file(GLOB_RECURSE product RELATIVE ${ROOT} ${ROOT}/*.h ${ROOT}/*.cpp ${ROOT}/*.cu ${ROOT}/*.cuh)
+list(FILTER product EXCLUDE REGEX "^(build|tests|experiments|bench)/")
+set(naming)
+foreach(file IN LISTS product)
+  file(STRINGS ${ROOT}/${file} lines REGEX "[Rr][Mm][Ss][_ ]?[Nn]orm")
+  if(lines)
+    list(APPEND naming ${file})
+  endif()
+endforeach()
+list(LENGTH naming count)
+if(count LESS 5 OR count GREATER 10)
+  list(JOIN naming "\n  " names)
+  message(FATAL_ERROR "${count} files name rms_norm; five to ten are expected:\n  ${names}")
+endif()
+message(STATUS "${count} files name rms_norm")
