@@ -19,7 +19,7 @@
 #include "core/log.h"
 #include "core/program.h"
 #include "core/table.h"
-#include "trainer/backends/cpu/onednn.h"
+#include "trainer/backends/cpu/backend.h"
 #include "trainer/collectives/mpi_group.h"
 #include "trainer/data/batches.h"
 #include "trainer/data/formats/formats.h"
@@ -64,7 +64,7 @@ class Rank {
         recipe_{.batch_size = kGlobalBatch,
                 .compression = std::string(work.compression),
                 .staleness = work.staleness},
-        executable_(compile_onednn(network_, recipe_, {.group = &group}).value()) {
+        executable_(compile_cpu(network_, recipe_, {.group = &group}).value()) {
     prepare_with_noise(network_, *executable_);
     if (work.network == kNoiseNetwork) return;
     auto data = load_dataset({.format = "idx", .path = std::string(kFashionMnist)});

@@ -8,7 +8,7 @@
 #include "bench/cases.h"
 #include "bench/networks.h"
 #include "core/peak.h"
-#include "trainer/backends/cpu/onednn.h"
+#include "trainer/backends/cpu/backend.h"
 
 namespace detol::inline bench {
 namespace {
@@ -26,9 +26,9 @@ void measure_layer(const LayerCase& one, double peak_gflops, double bandwidth, F
   const std::string name = fmt::format("layer/{},{}", one.name, to_text(one.input));
   const CaseNetwork subject = network_of(one);
   const auto times =
-      time_onednn(subject.network, {.batch_size = kLayerBatch}, kSteps,
-                  [&](Executable& executable) { prepare_with_noise(subject.network, executable); })
-          .value();
+      time_cpu(subject.network, {.batch_size = kLayerBatch}, kSteps, [&](Executable& executable) {
+        prepare_with_noise(subject.network, executable);
+      }).value();
   const LayerNeeds needs = needs_of(subject.network, subject.node, kLayerBatch);
   const double forward_s = roof_s(needs.forward, peak_gflops, bandwidth);
   const double backward_s = roof_s(needs.backward, peak_gflops, bandwidth);

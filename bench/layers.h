@@ -16,7 +16,7 @@
 
 namespace detol::inline bench {
 
-// Measures with the backend `onednn` what `figures` wants; all of it takes about 30 seconds.
+// Measures with the CPU backend what `figures` wants; all of it takes about 30 seconds.
 void bench_layers(Figures& figures);
 
 }  // namespace detol::inline bench

@@ -11,7 +11,7 @@
 #include "core/log.h"
 #include "core/rng.h"
 #include "core/table.h"
-#include "trainer/backends/cpu/onednn.h"
+#include "trainer/backends/cpu/backend.h"
 #include "trainer/data/batches.h"
 #include "trainer/data/feed.h"
 #include "trainer/data/formats/packed.h"
@@ -106,7 +106,7 @@ void bench_ahead(Figures& figures, std::string_view name) {
   const Network network = find_row(bench_networks(), name)->make();
   const Dataset data = noise_for(network);
   const Recipe recipe{.batch_size = 64, .crop_padding = 4, .horizontal_flip = true};
-  const auto executable = compile_onednn(network, recipe, {}).value();
+  const auto executable = compile_cpu(network, recipe, {}).value();
   executable->set_state({initial_weights(network, 1), {}});
   Batches batches(data, recipe, 1);
   train(*executable, batches, 0, 1);

@@ -16,7 +16,7 @@
 #include "core/clock.h"
 #include "core/peak.h"
 #include "core/table.h"
-#include "trainer/backends/cpu/onednn.h"
+#include "trainer/backends/cpu/backend.h"
 
 namespace detol::inline bench {
 namespace {
@@ -40,7 +40,7 @@ Network named_network(std::string_view name) {
 std::unique_ptr<Executable> compiled(const Network& network, std::int64_t batch) {
   Recipe recipe;
   recipe.batch_size = batch;
-  return compile_onednn(network, recipe, {}).value();
+  return compile_cpu(network, recipe, {}).value();
 }
 
 std::unique_ptr<Executable> ready_to_train(std::string_view name, std::int64_t batch) {
@@ -83,7 +83,7 @@ Figure roof(const Workload& workload, const Figure& train, double peak_gflops) {
   return {workload_name("roof", workload), gflops / peak_gflops, "fraction", train.n, train.spread};
 }
 
-double onednn_compile_ms(const Network& network) {
+double warm_compile_ms(const Network& network) {
   const double start = thread_seconds();
   compiled(network, 64);
   return 1e3 * (thread_seconds() - start);
@@ -93,7 +93,7 @@ double onednn_compile_ms(const Network& network) {
 double compile_cold_ms(const Network& network, const Network& other) {
   forget_compiled();
   compiled(other, 64);
-  return onednn_compile_ms(network);
+  return warm_compile_ms(network);
 }
 
 // Trains for half a second of steps, by the wall clock, in a forked process.
@@ -191,7 +191,7 @@ void bench_trainer(Figures& figures) {
     figures.measure(fmt::format("compile_cold/{}", row.name), "ms", 7,
                     [&] { return compile_cold_ms(network, other); });
     figures.measure(fmt::format("compile_warm/{}", row.name), "ms", 15,
-                    [&] { return onednn_compile_ms(network); });
+                    [&] { return warm_compile_ms(network); });
     figures.measure(fmt::format("resident/{},batch=64", row.name), "times the plan", 3, [&] {
       return sum_of_processes(1, [&] { return resident_over_planned(row.name); });
     });

@@ -30,7 +30,7 @@ namespace detol::inline bench {
 // Returns the FLOPs that one training step needs per image.
 double training_flops(const Network& network);
 
-// Measures with the backend `onednn` what `figures` wants; all of it takes about 45 seconds. Not
+// Measures with the CPU backend what `figures` wants; all of it takes about 45 seconds. Not
 // for a process that trains, as it forks and empties caches.
 void bench_trainer(Figures& figures);
 

@@ -14,7 +14,7 @@
 #include "core/usable.h"
 #include "knowledge/storage/storage_place.h"
 #include "scheduler/launchers/gpus.h"
-#include "trainer/backends/cpu/onednn.h"
+#include "trainer/backends/cpu/backend.h"
 #include "trainer/backends/cuda/probe.h"
 #include "trainer/collectives/mpi_group.h"
 
@@ -55,7 +55,7 @@ Finding processor() {
   for (int i = 0; i < 5; ++i) peak = std::max(peak, probe_fma());
   return {"processor", kOk,
           fmt::format("{}, {}, {}, {:.0f} GFLOP/s per core",
-                      name.empty() ? "a processor without a name" : name, cores(), onednn_vectors(),
+                      name.empty() ? "a processor without a name" : name, cores(), cpu_vectors(),
                       peak)};
 }
 

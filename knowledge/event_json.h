@@ -10,11 +10,11 @@
 //   told      n      0        0      {"state":"COMPLETE",...,"values":{"val_accuracy":0.9},...}
 //   requeued  n      a        0      {"reason":"worker lost"}
 //   refit     -1     0        0      {"model":"gp","version":3,"observations":40,...}
-//   chosen    -1     0        0      {"key":"onednn avx2 ...","way":"winograd",...}
+//   chosen    -1     0        0      {"key":"cudnn 9.10 ...","way":"engine 1",...}
 //   source    -1     0        0      {"study":"a","config":"...","trials":[{"params":...},...]}
 //   model     n      0        0      {"model":1,"kind":"retrained",...,"metrics":{...},
 //                                    "intervals":{"test_accuracy":[0.97,0.99]},...}
-//   state     -1     0        0 {"state":"RUNNING","budget":"1cpu-h","at":...,"backend":"onednn"}
+//   state     -1     0        0 {"state":"RUNNING","budget":"1cpu-h","at":...,"backend":"cpu"}
 //
 // `step` is 0 but for reports; `copy` is their number, and the writer's choice for others.
 //

@@ -81,7 +81,7 @@ std::vector<Cell> answers(const Model& model, const Names& names, std::span<cons
 
 Result<std::string> backend_of(const PredictorName& name, bool is_file) {
   if (name.device == "auto" && !is_file) return inference_backend(name.storage, name.model);
-  if (name.device != "cuda") return "onednn";
+  if (name.device != "cuda") return "cpu";
   DETOL_ASSIGN(const auto gpus, gpus_to_join("cuda", "cudnn"));
   select_gpus(gpus, 0);
   return "cudnn";

@@ -90,9 +90,9 @@ void add_metrics(const std::vector<TestMetric>& metrics, event::Model& model) {
 
 std::string inference_backend(const std::filesystem::path& storage, const std::string& study) {
   std::string trained_by = last_backend(storage, study).value_or("");
-  if (trained_by != "cudnn") return "onednn";
+  if (trained_by != "cudnn") return "cpu";
   const auto gpus = gpus_to_join("auto", trained_by);
-  if (!gpus) return "onednn";
+  if (!gpus) return "cpu";
   select_gpus(*gpus, 0);
   return trained_by;
 }

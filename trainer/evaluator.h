@@ -88,11 +88,11 @@ class Evaluator {
 };
 
 struct TrainerOptions {
-  std::string backend = "onednn";  // a name of backends()
-  Group* group = &alone();         // outlives the evaluator
-  int program_ranks = 1;           // of a program of the user, which this one process starts
-  int program_threads = 1;         // that all ranks of such a program have together
-  int batches_ahead = 0;           // prefetched by a thread; changes no bit
+  std::string backend = "cpu";  // a name of backends()
+  Group* group = &alone();      // outlives the evaluator
+  int program_ranks = 1;        // of a program of the user, which this one process starts
+  int program_threads = 1;      // that all ranks of such a program have together
+  int batches_ahead = 0;        // prefetched by a thread; changes no bit
   // The study's record, on the leader, for recipes that are not deterministic; outlives the
   // evaluator. Null: no choices are recorded, and the backend's fixed rule is used.
   AlgorithmRecord* choices = nullptr;

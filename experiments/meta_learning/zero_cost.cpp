@@ -125,7 +125,7 @@ int main(int count, char** arguments) {
     columns["score"].push_back(score->second);
     put("params", [&] { return static_cast<double>(candidate->cost.params); });
     put("flops", [&] { return static_cast<double>(candidate->cost.flops); });
-    put("nwot", [&] { return nwot(candidate->network, images, trial.id, "onednn").value(); });
+    put("nwot", [&] { return nwot(candidate->network, images, trial.id, "cpu").value(); });
     put("synflow", [&] { return synflow(candidate->network, trial.id).value(); });
   }
   const std::vector<double>& score = columns.at("score");

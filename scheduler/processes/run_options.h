@@ -57,7 +57,7 @@ struct RunOptions {
   std::string ssh = {};                   // for kSsh: the program; empty: ssh
   bool listens_to_network = false;        // workers of other machines may join
   std::filesystem::path rendezvous = {};  // set by a launcher: where workers that join find the run
-  std::string backend = "onednn";
+  std::string backend = "cpu";
   std::vector<Gpu> gpus = {};  // for a backend that needs them
   int sharing = 1;             // workers that share a GPU, if `workers` is not given
   std::optional<Target> target;

@@ -13,6 +13,7 @@
 #include "core/usable.h"
 #include "knowledge/query.h"
 #include "scheduler/launchers/gpus.h"
+#include "trainer/backends.h"
 #include "trainer/backends/cuda/probe.h"
 #include "trainer/evaluator.h"
 #include "trainer/training_memory.h"
@@ -21,7 +22,7 @@ namespace detol::inline scheduler {
 namespace {
 
 constexpr std::string_view kGpu = "cudnn";
-constexpr std::string_view kCpu = "onednn";
+constexpr std::string_view kCpu = "cpu";
 
 tl::unexpected<Error> no_gpu_for(const Budget& budget, std::string_view why) {
   return fail(ErrorCode::kUsage, fmt::format("the budget {} is in gpu- time, but {}; use cpu-h",
@@ -160,7 +161,7 @@ Result<std::string> last_backend(const std::string& storage, const std::string& 
   std::string backend;
   for (const Event& event : events) {
     const auto* state = std::get_if<event::StudyState>(&event);
-    if (state != nullptr && !state->backend.empty()) backend = state->backend;
+    if (state != nullptr && !state->backend.empty()) backend = present_name(state->backend);
   }
   return backend;
 }

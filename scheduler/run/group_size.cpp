@@ -12,6 +12,7 @@
 #include "scheduler/launchers/mpi.h"
 #include "scheduler/launchers/remote.h"
 #include "scheduler/study_state.h"
+#include "trainer/backends.h"
 
 namespace detol::inline scheduler {
 namespace {
@@ -72,7 +73,7 @@ std::vector<Event> events_of_another(Reader& reader, const std::string& backend)
     auto events = reader.events(study.id);
     const auto is_of_backend = [&](const Event& event) {
       const auto* state = std::get_if<event::StudyState>(&event);
-      return state != nullptr && state->backend == backend;
+      return state != nullptr && present_name(state->backend) == backend;
     };
     if (events && std::ranges::any_of(*events, is_of_backend) &&
         !group_times_of(*events).times.empty())

@@ -37,6 +37,7 @@
 #include "scheduler/study_opening.h"
 #include "scheduler/warm_start.h"
 #include "search/searcher.h"
+#include "trainer/backends.h"
 
 namespace detol::inline scheduler {
 namespace {
@@ -145,7 +146,7 @@ void warn_of_another_backend(const std::vector<Event>& events, const std::string
   std::string before;
   for (const Event& event : events) {
     const auto* state = std::get_if<event::StudyState>(&event);
-    if (state != nullptr && !state->backend.empty()) before = state->backend;
+    if (state != nullptr && !state->backend.empty()) before = present_name(state->backend);
   }
   if (before.empty() || before == backend) return;
   log_warning(

@@ -6,7 +6,7 @@
 //
 //   {"name":"node7","cpu":"AMD EPYC 9654","cores":192,"gpus":["NVIDIA H100"],"memory":810000000000}
 //   {"study":"fashion-cnn","at":1700000000.25,"command":"search","version":"1.4.0","user":"ada",
-//    "host":"0123456789abcdef","backend":"onednn","workers":8}
+//    "host":"0123456789abcdef","backend":"cpu","workers":8}
 
 #include <string>
 #include <vector>

@@ -22,7 +22,7 @@ std::vector<std::string> message_seeds() {
       message::Report{1, 3, 1, {.epoch = 2, .metrics = {{"val_loss", 0.5}}, .work = 1e9}},
       message::Ended{.worker = 1, .trial = 3, .attempt = 1, .evaluation = {}},
       message::Identify{},
-      message::Setup{.config = "version: 1", .backend = "onednn", .task = {{1, 28, 28}, 10}},
+      message::Setup{.config = "version: 1", .backend = "cpu", .task = {{1, 28, 28}, 10}},
       message::Train{.trial = 3,
                      .attempt = 1,
                      .seed = 42,

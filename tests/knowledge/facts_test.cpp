@@ -32,7 +32,7 @@ const Fact kHost{kHostFact, "0000000000000001",
                  R"({"name":"n","cpu":"c","cores":2,"memory":3,"gpus":["g"]})"};
 const Fact kRun{kRunFact, "0000000000000002",
                 R"({"study":"s","at":1700000000,"command":"search","version":"1.0","user":"u",)"
-                R"("host":"0000000000000001","backend":"onednn","workers":2})"};
+                R"("host":"0000000000000001","backend":"cpu","workers":2})"};
 const Fact kDataset{kDatasetFact, "fedcba9876543210",
                     R"({"name":"digits","samples":100,"intrinsic_dimension":7.5})"};
 
@@ -117,7 +117,7 @@ TEST(Facts, TheViewsShowThem) {
   EXPECT_EQ(only_row(one.path, "SELECT * FROM v_networks"), "00112233445566aa|12|34|1 3x8x8 p");
   EXPECT_EQ(only_row(one.path, "SELECT * FROM v_runs"),
             "0000000000000002|s|search|1700000000|2023-11-14T22:13:20Z|1.0|u|0000000000000001|n|"
-            "onednn|2");
+            "cpu|2");
   EXPECT_EQ(
       only_row(one.path, "SELECT * FROM v_hosts"),
       R"(0000000000000001|n|c|2|3|["g"]|1|2023-11-14T22:13:20Z|2023-11-14T22:13:20Z|400000000)");

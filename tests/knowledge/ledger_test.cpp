@@ -27,7 +27,7 @@ std::vector<Event> one_of_each() {
   late.behind = 3;
   late.inherits = {.trial = 0, .epochs = 1.5};
   return {
-      event::StudyState{StudyPhase::kRunning, "2cpu-h", 1.0, "onednn"},
+      event::StudyState{StudyPhase::kRunning, "2cpu-h", 1.0, "cpu"},
       asked(0),
       late,
       started(0, 1),

@@ -101,8 +101,8 @@ TEST(States, WhatIsWrittenIsTheTextThatItAlwaysWas) {
        R"({"reason":"crashed: signal 11"})"},
       {event::StudyState{StudyPhase::kStopped, "1cpu-h", 9},
        R"({"state":"STOPPED","budget":"1cpu-h","at":9.0})"},
-      {event::StudyState{StudyPhase::kRunning, "", 9, "onednn"},
-       R"({"state":"RUNNING","budget":"","at":9.0,"backend":"onednn"})"},
+      {event::StudyState{StudyPhase::kRunning, "", 9, "cpu"},
+       R"({"state":"RUNNING","budget":"","at":9.0,"backend":"cpu"})"},
   };
   const Objective objectives[] = {maximize("acc")};
   for (const auto& [event, payload] : cases) EXPECT_EQ(to_row(event, objectives).payload, payload);

@@ -27,8 +27,8 @@ class LineEnsemble : public testing_support::LinearStudy {
 // A line that is wrong everywhere has no vote beside one that is right.
 TEST_F(LineEnsemble, VotesIfItHelpsTheOthers) {
   write_study({{.slope = -3, .accuracy = 0.9}, {.slope = 3, .offset = -2}});
-  EXPECT_EQ(members_text(make({.backend = "onednn"})).value(), "1 x 1");
-  EXPECT_EQ(members_text(make({.candidates = 1, .backend = "onednn"})).value(), "0 x 1");
+  EXPECT_EQ(members_text(make({.backend = "cpu"})).value(), "1 x 1");
+  EXPECT_EQ(members_text(make({.candidates = 1, .backend = "cpu"})).value(), "0 x 1");
 }
 
 TEST_F(LineEnsemble, OfAllDataHasEveryModelThatSawThemWithEqualShares) {
@@ -37,7 +37,7 @@ TEST_F(LineEnsemble, OfAllDataHasEveryModelThatSawThemWithEqualShares) {
   for (const double slope : slopes)
     keep_line({.slope = slope}, ModelKind::kRetrained, kOnValidationToo);
   keep_line({.slope = 9}, ModelKind::kRetrained, kOnTraining);
-  const event::Model model = make({.is_of_all_data = true, .backend = "onednn"});
+  const event::Model model = make({.is_of_all_data = true, .backend = "cpu"});
   EXPECT_EQ(members_text(model).value(), "model 1 x 0.333, model 2 x 0.333, model 3 x 0.333");
   EXPECT_EQ(model.trained_on, kOnValidationToo);
   EXPECT_EQ(model.began_from, kFromMembers);
@@ -49,7 +49,7 @@ TEST_F(LineEnsemble, OfAllDataHasEveryModelThatSawThemWithEqualShares) {
   const Range first{0, 1};  // x = -1
   const auto outputs =
       outputs_of({network->candidate.network, best_weights(network->checkpoint), network->shares},
-                 *shared.data, first, "onednn")
+                 *shared.data, first, "cpu")
           .value();
   double yes = 0;
   for (const double slope : slopes) yes += 1 / (1 + std::exp(slope)) / 3;
@@ -60,7 +60,7 @@ TEST_F(LineEnsemble, HasAModelThatWasRetrainedOnTheTrainingDataBesideTheTrials) 
   write_study({{.slope = -3}});
   keep_line({.slope = 3, .offset = -2}, ModelKind::kRetrained, kOnTraining);
   keep_line({.slope = 30, .offset = -20}, ModelKind::kRetrained, kOnValidationToo);
-  EXPECT_EQ(members_text(make({.backend = "onednn"})).value(), "model 1 x 1");
+  EXPECT_EQ(members_text(make({.backend = "cpu"})).value(), "model 1 x 1");
 }
 
 TEST_F(LineEnsemble, SaysWhichModelHasNoVoteForWantOfItsWeights) {
@@ -68,7 +68,7 @@ TEST_F(LineEnsemble, SaysWhichModelHasNoVoteForWantOfItsWeights) {
   for (int i = 0; i < 3; ++i) keep_line({}, ModelKind::kRetrained, kOnValidationToo);
   std::filesystem::remove_all(folder() / "detol.db.d/lin/models/2");
   testing::internal::CaptureStderr();
-  const event::Model model = make({.is_of_all_data = true, .backend = "onednn"});
+  const event::Model model = make({.is_of_all_data = true, .backend = "cpu"});
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("it has no vote: model 2 is not here as it was tested"), std::string::npos)
       << said;
@@ -77,13 +77,13 @@ TEST_F(LineEnsemble, SaysWhichModelHasNoVoteForWantOfItsWeights) {
 
 TEST_F(LineEnsemble, NeedsNetworksAndDataToChooseBy) {
   write_study({{}});
-  EXPECT_EQ(make({.is_of_all_data = true, .backend = "onednn"}, data()).error().code,
+  EXPECT_EQ(make({.is_of_all_data = true, .backend = "cpu"}, data()).error().code,
             ErrorCode::kEmpty);
   StudyData shared = data();
   shared.data->info.validation = 0;
-  EXPECT_EQ(make({.backend = "onednn"}, shared).error().code, ErrorCode::kEmpty);
+  EXPECT_EQ(make({.backend = "cpu"}, shared).error().code, ErrorCode::kEmpty);
   std::filesystem::remove_all(trial_folder(0));
-  const auto none = make({.backend = "onednn"}, data());
+  const auto none = make({.backend = "cpu"}, data());
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().message, "no trial of study lin has its weights any more");
 }

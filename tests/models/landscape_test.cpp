@@ -15,7 +15,7 @@ namespace {
 class Landscape : public testing_support::LinearStudy {
  protected:
   Result<TrainedAgain> again(TrialId id) const {
-    return train_again(opened("lin"), data(), trial(id), "onednn", folder() / "again");
+    return train_again(opened("lin"), data(), trial(id), "cpu", folder() / "again");
   }
   void expect_refused(TrialId id, std::string_view why) const {
     const auto refused = again(id);
@@ -35,7 +35,7 @@ class Landscape : public testing_support::LinearStudy {
     const Job job{.seed = trial_seed(config_.seed, 0),
                   .candidate = candidate(0),
                   .folder = folder() / "search"};
-    const auto trainer = make_trainer_on(loaded, {.backend = "onednn"}).value();
+    const auto trainer = make_trainer_on(loaded, {.backend = "cpu"}).value();
     const auto report = [&](const EpochReport& epoch, bool) {
       event::Reported reported{.epoch = epoch.epoch, .metrics = {}};
       for (const Metric& metric : epoch.metrics)
@@ -69,7 +69,7 @@ TEST_F(Landscape, HasTheLossOfTheTrainedWeightsInItsMiddle) {
   train(0);
   const TrainedAgain trained = again(0).value();
   const auto found =
-      measure_landscape(trained, data(), {.points = 5, .images = 512, .backend = "onednn"}).value();
+      measure_landscape(trained, data(), {.points = 5, .images = 512, .backend = "cpu"}).value();
   EXPECT_EQ(found["epochs"], 3);
   EXPECT_EQ(found["images"], 5) << "of the validation part";
   EXPECT_EQ(found["repeats"], true);
@@ -90,7 +90,7 @@ TEST_F(Landscape, HasTheLossOfTheTrainedWeightsInItsMiddle) {
 TEST_F(Landscape, IsOfTheFirstImagesOfTheValidationPart) {
   train(0);
   const auto found =
-      measure_landscape(again(0).value(), data(), {.points = 3, .images = 2, .backend = "onednn"});
+      measure_landscape(again(0).value(), data(), {.points = 3, .images = 2, .backend = "cpu"});
   EXPECT_EQ((*found)["images"], 2);
 }
 

@@ -99,7 +99,7 @@ TEST_F(ModelCard, OfAnEnsembleNamesItsMembers) {
   write_study({{.slope = 3, .offset = -2}});
   ModelRecord record = ModelRecord::open(storage(), "lin").value();
   const event::Model ensemble =
-      make_ensemble(opened("lin"), data(), storage(), {.backend = "onednn"}, record).value();
+      make_ensemble(opened("lin"), data(), storage(), {.backend = "cpu"}, record).value();
   expect_says(card_of(ensemble), "An ensemble, model 1: trials and their weights: 0 x 1.");
 }
 

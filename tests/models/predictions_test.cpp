@@ -129,7 +129,7 @@ Rows answer(const Model& model, std::vector<float> numbers) {
   for (std::size_t i = 0; i < numbers.size() / 2; ++i)
     inputs.names.push_back(std::to_string(i + 1));
   inputs.data.values = std::move(numbers);
-  return Predictor(model, "onednn").answer(inputs).value();
+  return Predictor(model, "cpu").answer(inputs).value();
 }
 
 TEST(Predictions, OfClassesWithoutNamesCallThemByTheirNumbers) {

@@ -40,7 +40,7 @@ class LinearThreshold : public testing_support::LinearStudy {
                            const char* trained_on = kOnTraining) const {
     const Network network = candidate(0).network;
     const Weights weights = weights_of({});
-    return threshold_for(request, {network, weights}, shared, trained_on, "onednn");
+    return threshold_for(request, {network, weights}, shared, trained_on, "cpu");
   }
 };
 

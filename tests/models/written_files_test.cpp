@@ -81,13 +81,13 @@ TEST_F(WrittenNetwork, IsTestedByTheThresholdThatIsAskedFor) {
   const TrainedNetwork network =
       trained_network(study, shared, storage(), trial_numbered(study, 0).value()).value();
   const auto accuracy = [&](const ThresholdRequest& request) {
-    const auto score = score_at(request, network, shared, kOnTraining, "onednn");
+    const auto score = score_at(request, network, shared, kOnTraining, "cpu");
     EXPECT_TRUE(score) << score.error().message;
     return score ? metric_of(score->measured, "test_accuracy") : std::nullopt;
   };
   EXPECT_EQ(accuracy({}), 3.0 / 5);
   EXPECT_EQ(accuracy({.value = 0.61}), 1.0);
-  EXPECT_FALSE(score_at({.metric = "f1"}, network, shared, kOnValidationToo, "onednn"));
+  EXPECT_FALSE(score_at({.metric = "f1"}, network, shared, kOnValidationToo, "cpu"));
 }
 
 TEST_F(WrittenNetwork, AnswersACsvFileAndRowsOfJsonAlike) {

@@ -144,7 +144,7 @@ TEST_F(JoinedPoolTest, TheNextMasterClaimsWhatItsWorkersTrain) {
   pool.reset();
   pool = make_worker_pool({.endpoint = endpoint,
                            .registry = settings,
-                           .setup = {"the config", "onednn", {}},
+                           .setup = {"the config", "cpu", {}},
                            .is_restart = true,
                            .turn_s = kTurnS},
                           clock)

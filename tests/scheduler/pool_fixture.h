@@ -44,7 +44,7 @@ class WorkerPoolTest : public testing::Test {
     pool.reset();
     pool = make_worker_pool({.endpoint = endpoint,
                              .registry = registry,
-                             .setup = {"the config", "onednn", {}},
+                             .setup = {"the config", "cpu", {}},
                              .turn_s = kTurnS},
                             clock)
                .value();

@@ -7,6 +7,7 @@
 
 #include "tests/trainer/report_bits.h"
 #include "tests/trainer/trial_runs.h"
+#include "trainer/backends.h"
 #include "trainer/data/formats/formats.h"
 #include "trainer/job_hash.h"
 
@@ -140,6 +141,21 @@ TEST_P(InheritingTrials, AreOtherJobsThanThoseThatInheritNothingOrFromOthers) {
 
 INSTANTIATE_TEST_SUITE_P(EveryBackend, InheritingTrials, testing::ValuesIn(tested_backend_names()),
                          [](const auto& row) { return row.param; });
+
+// Checkpoints and identities of studies that the CPU trained when its backend was called onednn.
+TEST(JobHash, IsThatOfTheFormerNameOfTheCpu) {
+  NetworkBuilder builder({1, 2, 2});
+  const NodeId last = builder.add({.kind = LayerKind::kDense, .channels = 2}, {builder.input()});
+  const Candidate candidate{.network = builder.build(last).value(), .recipe = {}, .cost = {}};
+  const Job job{.trial = 1, .seed = 2, .candidate = candidate, .folder = {}};
+  const Dataset data;
+  EXPECT_EQ(hash_of(job, data, "cpu"), hash_of(job, data, "onednn"));
+  EXPECT_NE(hash_of(job, data, "cpu"), hash_of(job, data, "cudnn"));
+  EXPECT_EQ(training_identity(candidate, 3, "cpu", {}),
+            training_identity(candidate, 3, "onednn", {}));
+  EXPECT_EQ(present_name("onednn"), "cpu");
+  EXPECT_EQ(present_name("cudnn"), "cudnn");
+}
 
 }  // namespace
 }  // namespace detol

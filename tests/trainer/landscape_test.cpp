@@ -157,7 +157,7 @@ TEST_P(LandscapeLosses, AreTheReportedLossAtTheCentreAndHigherAroundIt) {
   EXPECT_NE(losses[1][0], losses[0][1]) << "the axes differ";
 }
 
-INSTANTIATE_TEST_SUITE_P(Cpu, LandscapeLosses, testing::Values("reference", "onednn"));
+INSTANTIATE_TEST_SUITE_P(Cpu, LandscapeLosses, testing::Values("reference", "cpu"));
 
 }  // namespace
 }  // namespace detol

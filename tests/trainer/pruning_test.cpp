@@ -203,7 +203,7 @@ TEST_P(PruningTest, AChannelWithoutWeightsMattersLeastByEveryMeasure) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, PruningTest, testing::Values("reference", "onednn"));
+INSTANTIATE_TEST_SUITE_P(Backends, PruningTest, testing::Values("reference", "cpu"));
 
 TEST(Importance, OfABatchNormIsTheSizeOfItsScaleOfEitherSign) {
   const Network network = joined();

@@ -1,5 +1,5 @@
 // A GPU backend without a GPU, to be loaded as libdetol_cuda.so is: it trains by the backend
-// onednn, and reports two devices. CUDA_VISIBLE_DEVICES chooses among them, by their UUIDs.
+// cpu, and reports two devices. CUDA_VISIBLE_DEVICES chooses among them, by their UUIDs.
 //
 //   DETOL_FAKE_GPUS=n          n devices; 0: none
 //   DETOL_FAKE_GPU_MEMORY=b    bytes of each
@@ -20,7 +20,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "trainer/backends/cpu/onednn.h"
+#include "trainer/backends/cpu/backend.h"
 
 namespace detol {
 namespace {
@@ -104,7 +104,7 @@ Result<std::unique_ptr<Executable>> compile(const Network& network, const Recipe
   if (!log.empty()) std::ofstream(log, std::ios::app) << text_of("CUDA_VISIBLE_DEVICES") << '\n';
   Recipe known = recipe;
   known.precision = "fp32";
-  DETOL_ASSIGN(auto real, compile_onednn(network, known, placement));
+  DETOL_ASSIGN(auto real, compile_cpu(network, known, placement));
   return std::make_unique<FakeGpu>(std::move(real));
 }
 

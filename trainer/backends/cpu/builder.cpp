@@ -4,7 +4,7 @@
 
 #include "trainer/backends/cpu/relayout.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 
 Builder::Builder(const Network& network, const Recipe& recipe, const Placement& placement)
     : Program(network, recipe, placement, parameters_, /*line=*/64), parameters_(network, recipe) {}
@@ -112,4 +112,4 @@ void Builder::run(std::size_t first, std::size_t end, const StepContext& context
   for (std::size_t i = first; i < end; ++i) steps()[i].run(context);
 }
 
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

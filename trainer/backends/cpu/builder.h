@@ -12,7 +12,7 @@
 #include "trainer/backends/cpu/parameters.h"
 #include "trainer/backends/program/program.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 
 using program::InputGradient;
 using program::Layout;
@@ -81,4 +81,4 @@ std::unique_ptr<Call> make_call(Builder& builder,
 void write_reorder(Builder& builder, const Desc& from, Buffer* source, const Desc& to,
                    Buffer* target);
 
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

@@ -7,7 +7,7 @@
 
 #include "trainer/backends/cpu/lower.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 namespace {
 
 // Slice: the channels of one input within the output.
@@ -106,4 +106,4 @@ Result<void> lower_concat(Builder& b, const Unit& unit) {
   return {};
 }
 
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 namespace {
 
 using Forward = dnnl::convolution_forward;
@@ -119,7 +119,7 @@ void write_backward_weights(Builder& b, const Conv& c, const ConvPrimitives& all
 
 tl::unexpected<Error> no_implementation(const Layer& layer) {
   return fail(ErrorCode::kInput,
-              fmt::format("conv: onednn has no fast implementation of {} channels, kernel {} x {}, "
+              fmt::format("conv: oneDNN has no fast implementation of {} channels, kernel {} x {}, "
                           "stride {}, {} groups, dilation {}; train with the backend 'reference'",
                           layer.channels, height_of(layer), layer.kernel, layer.stride,
                           layer.groups, layer.dilation));
@@ -210,4 +210,4 @@ Result<void> lower_conv(Builder& b, const Unit& unit) {
   return groups == 1 || whole ? lower_direct(b, unit) : lower_as_dense(b, unit);
 }
 
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

@@ -9,7 +9,7 @@
 
 #include "trainer/backends/cpu/lower.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 
 // Conv describes one convolution in padded channels.
 struct Conv {
@@ -63,4 +63,4 @@ Result<void> lower_image(Builder& b, const Unit& unit);
 
 tl::unexpected<Error> no_implementation(const Layer& layer);
 
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

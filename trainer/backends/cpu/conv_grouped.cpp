@@ -10,7 +10,7 @@
 
 #include "trainer/backends/cpu/conv.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 namespace {
 
 // Depthwise: a depthwise convolution, with its weights as blocks x height x width x lanes.
@@ -167,4 +167,4 @@ Result<void> lower_as_dense(Builder& b, const Unit& unit) {
   return {};
 }
 
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

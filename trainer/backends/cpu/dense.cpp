@@ -2,7 +2,7 @@
 
 #include "trainer/backends/cpu/lower.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 
 Result<void> lower_dense(Builder& b, const Unit& unit) {
   const Layer& layer = b.node(unit.node).layer;
@@ -39,4 +39,4 @@ Result<void> lower_dense(Builder& b, const Unit& unit) {
   return {};
 }
 
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

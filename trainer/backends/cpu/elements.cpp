@@ -6,7 +6,7 @@
 #include "trainer/backends/cpu/lower.h"
 #include "trainer/backends/dropout.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 
 void clear_padding(Builder& b, const Value& y, Buffer* values) {
   const std::int64_t lanes = machine().lanes(), used = y.shape.channels % lanes;
@@ -120,4 +120,4 @@ Result<void> lower_dropout(Builder& b, const Unit& unit) {
   return {};
 }
 
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

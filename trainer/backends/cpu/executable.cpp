@@ -9,14 +9,14 @@
 #include <utility>
 
 #include "core/clock.h"
+#include "trainer/backends/cpu/backend.h"
 #include "trainer/backends/cpu/lower.h"
-#include "trainer/backends/cpu/onednn.h"
 #include "trainer/backends/loss.h"
 #include "trainer/backends/precision.h"
 #include "trainer/backends/program/rank_step.h"
 
 namespace detol::inline trainer {
-namespace onednn {
+namespace cpu {
 namespace {
 
 constexpr program::Lowerings<Builder> kLowerings = {
@@ -24,9 +24,9 @@ constexpr program::Lowerings<Builder> kLowerings = {
     lower_activation, lower_pool,    lower_global_pool, lower_flatten,
     lower_scale,      lower_dropout, lower_concat,      lower_quantize};
 
-class OnednnExecutable final : public Executable {
+class CpuExecutable final : public Executable {
  public:
-  OnednnExecutable(const Network& network, const Recipe& recipe, const Placement& placement)
+  CpuExecutable(const Network& network, const Recipe& recipe, const Placement& placement)
       : builder_(network, recipe, placement),
         whole_batch_(recipe.batch_size),
         batch_(builder_.batch()),
@@ -218,27 +218,27 @@ class OnednnExecutable final : public Executable {
 
 }  // namespace
 
-}  // namespace onednn
+}  // namespace cpu
 
 std::string onednn_version() {
   const dnnl_version_t* version = dnnl_version();
   return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
 }
 
-std::string onednn_vectors() {
-  return onednn::machine().lanes() == 16 ? "AVX-512" : "AVX2";
+std::string cpu_vectors() {
+  return cpu::machine().lanes() == 16 ? "AVX-512" : "AVX2";
 }
 
 void forget_compiled() {
-  onednn::machine();
+  cpu::machine();
   dnnl::set_primitive_cache_capacity(0);
-  dnnl::set_primitive_cache_capacity(onednn::kCachedPrimitives);
+  dnnl::set_primitive_cache_capacity(cpu::kCachedPrimitives);
 }
 
-Result<std::vector<std::vector<NodeTime>>> time_onednn(
+Result<std::vector<std::vector<NodeTime>>> time_cpu(
     const Network& network, const Recipe& recipe, int steps,
     const std::function<void(Executable&)>& prepare) {
-  onednn::OnednnExecutable executable(network, recipe, {});
+  cpu::CpuExecutable executable(network, recipe, {});
   DETOL_TRY(executable.compile(network));
   prepare(executable);
   std::vector<std::vector<NodeTime>> times;
@@ -246,20 +246,19 @@ Result<std::vector<std::vector<NodeTime>>> time_onednn(
   return times;
 }
 
-Result<std::unique_ptr<Executable>> compile_onednn(const Network& network, const Recipe& recipe,
-                                                   const Placement& placement) {
+Result<std::unique_ptr<Executable>> compile_cpu(const Network& network, const Recipe& recipe,
+                                                const Placement& placement) {
   DETOL_TRY(check_fp32(recipe));
-  return onednn::caught([&]() -> Result<std::unique_ptr<Executable>> {
-    auto executable = std::make_unique<onednn::OnednnExecutable>(network, recipe, placement);
+  return cpu::caught([&]() -> Result<std::unique_ptr<Executable>> {
+    auto executable = std::make_unique<cpu::CpuExecutable>(network, recipe, placement);
     DETOL_TRY(executable->compile(network));
     return executable;
   });
 }
 
-Result<std::size_t> plan_bytes_onednn(const Network& network, const Recipe& recipe,
-                                      const Placement& placement) {
-  return onednn::caught(
-      [&] { return onednn::OnednnExecutable(network, recipe, placement).plan(network); });
+Result<std::size_t> plan_bytes_cpu(const Network& network, const Recipe& recipe,
+                                   const Placement& placement) {
+  return cpu::caught([&] { return cpu::CpuExecutable(network, recipe, placement).plan(network); });
 }
 
 }  // namespace detol::inline trainer

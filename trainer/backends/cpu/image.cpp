@@ -3,7 +3,7 @@
 
 #include "trainer/backends/cpu/conv.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 namespace {
 
 struct Image {
@@ -59,4 +59,4 @@ Result<void> lower_image(Builder& b, const Unit& unit) {
   return {};
 }
 
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

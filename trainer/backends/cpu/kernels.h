@@ -1,6 +1,6 @@
 #pragma once
 
-// Kernels of our own in the onednn backend: for layers bound by memory (batch norm, ReLU, pooling),
+// Kernels of our own in the CPU backend: for layers bound by memory (batch norm, ReLU, pooling),
 // where fusing saves a pass over a tensor, and for what oneDNN runs slower: dense layers, depthwise
 // and 3 x 3 convolutions, and the convolution that reads the image. Private to this folder.
 //
@@ -16,7 +16,7 @@
 #include "encodings/network/activation.h"
 #include "encodings/study/optimizers.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 
 struct Extent {
   std::ptrdiff_t images = 0, blocks = 0, height = 1, width = 1;
@@ -231,4 +231,4 @@ struct Kernels {
 extern const Kernels kBaselineKernels;  // 8 lanes, as the program is compiled
 extern const Kernels kAvx512Kernels;    // 16 lanes; REQUIRES: a processor with AVX-512
 
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

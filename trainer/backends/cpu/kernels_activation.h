@@ -6,7 +6,7 @@
 #include "trainer/backends/cpu/kernels.h"
 #include "trainer/backends/cpu/lanes.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 namespace {
 
 // Returns the polynomial, whose coefficients come from the highest power down.
@@ -94,4 +94,4 @@ constexpr std::array<ActivationKernels, kActivations.size()> activation_kernels(
 }
 
 }  // namespace
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

@@ -21,7 +21,7 @@
 #include "trainer/backends/cpu/kernels.h"
 #include "trainer/backends/cpu/lanes.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 namespace {
 
 // Left factor: one value for each row and step in depth.
@@ -270,4 +270,4 @@ void dense_weights(const DenseShape& s, const float* x, const float* g, float* d
 }
 
 }  // namespace
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

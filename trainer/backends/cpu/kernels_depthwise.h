@@ -9,7 +9,7 @@
 #include "trainer/backends/cpu/kernels_window.h"
 #include "trainer/backends/cpu/lanes.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 namespace {
 
 // Returns the offset of the weights of plane `i` = image * blocks + block.
@@ -200,4 +200,4 @@ void depthwise_weights(const Window& w, const float* x, const float* g, float* d
 }
 
 }  // namespace
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

@@ -6,7 +6,7 @@
 #include "trainer/backends/cpu/kernels.h"
 #include "trainer/backends/cpu/lanes.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 namespace {
 
 typedef std::uint64_t Words __attribute__((vector_size(DETOL_LANES * sizeof(float))));
@@ -96,4 +96,4 @@ void dropout(const Dropout& d, const float* x, float* mask, float* y) {
 }
 
 }  // namespace
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

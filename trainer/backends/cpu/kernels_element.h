@@ -5,7 +5,7 @@
 #include "trainer/backends/cpu/kernels.h"
 #include "trainer/backends/cpu/lanes.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 namespace {
 
 Lanes sum_of(const float* x, std::ptrdiff_t count, std::ptrdiff_t step = kLanes) {
@@ -157,4 +157,4 @@ void global_pool_backward(const Extent& e, const float* g, float* dx) {
 }
 
 }  // namespace
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

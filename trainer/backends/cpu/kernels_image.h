@@ -12,7 +12,7 @@
 #include "trainer/backends/cpu/kernels_window.h"
 #include "trainer/backends/cpu/lanes.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 namespace {
 
 constexpr std::ptrdiff_t kPixels = kLanes == 16 ? 12 : 6;  // outputs in a block, of 2 registers
@@ -180,4 +180,4 @@ void image_weights(const ImageWindow& w, const float* x, const float* g, float* 
 }
 
 }  // namespace
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

@@ -8,7 +8,7 @@
 #include "trainer/backends/cpu/lanes.h"
 #include "trainer/backends/norm_constants.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 namespace {
 
 double total_of(Lanes values) {
@@ -123,4 +123,4 @@ void layer_norm_weights(const LayerNorm& n, const float* g, float* dgamma, float
 }
 
 }  // namespace
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

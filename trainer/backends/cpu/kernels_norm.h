@@ -7,7 +7,7 @@
 #include "trainer/backends/cpu/kernels_element.h"
 #include "trainer/backends/cpu/lanes.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 namespace {
 
 constexpr std::ptrdiff_t kTile = 256;  // positions: 16 KiB with 16 lanes
@@ -185,4 +185,4 @@ void norm_backward(const NormBackward& b) {
 }
 
 }  // namespace
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

@@ -14,7 +14,7 @@
 #include "trainer/backends/cpu/kernels_window.h"
 #include "trainer/backends/cpu/kernels_winograd.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 
 const Kernels DETOL_KERNELS = {
     kLanes,
@@ -54,4 +54,4 @@ const Kernels DETOL_KERNELS = {
     winograd_weights,
 };
 
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

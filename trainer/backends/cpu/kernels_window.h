@@ -5,7 +5,7 @@
 #include "trainer/backends/cpu/kernels.h"
 #include "trainer/backends/cpu/lanes.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 namespace {
 
 // Calls visit(image * blocks + block, row, column) for every output.
@@ -223,4 +223,4 @@ void avg_pool_backward(const Window& w, const float* g, float* dx) {
 }
 
 }  // namespace
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

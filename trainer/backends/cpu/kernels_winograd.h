@@ -21,7 +21,7 @@
 #include "trainer/backends/cpu/kernels_winograd_points.h"
 #include "trainer/backends/cpu/lanes.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 namespace {
 
 constexpr std::ptrdiff_t kPoints = 36;
@@ -365,4 +365,4 @@ void winograd_weights(const Extent& in, const Extent& out, const float* x, const
 }
 
 }  // namespace
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

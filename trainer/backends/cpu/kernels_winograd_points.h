@@ -4,7 +4,7 @@
 
 #include "trainer/backends/cpu/lanes.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 namespace {
 
 // The points are 0, +-a, +-b and infinity; as a b = 1, neither factor of a product is large.
@@ -68,4 +68,4 @@ inline void weight_from_points(const Lanes u[6], Lanes w[3]) {
 }
 
 }  // namespace
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

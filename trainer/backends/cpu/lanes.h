@@ -14,7 +14,7 @@
 #error "kernels_baseline.cpp and kernels_avx512.cpp define DETOL_LANES before they include this"
 #endif
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 namespace {
 
 constexpr std::ptrdiff_t kLanes = DETOL_LANES;
@@ -38,4 +38,4 @@ Lanes all(float value) {
 }
 
 }  // namespace
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

@@ -3,7 +3,7 @@
 
 #include "trainer/backends/cpu/lower.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 namespace {
 
 struct NormalizedLayer {
@@ -62,4 +62,4 @@ Result<void> lower_layer_norm(Builder& b, const Unit& unit) {
   return {};
 }
 
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

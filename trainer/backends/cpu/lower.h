@@ -9,7 +9,7 @@
 
 #include "trainer/backends/cpu/builder.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 
 // Returns the window of a layer over blocked values.
 inline Window window_of(const Builder& b, const Layer& layer, const Value& x, const Value& y) {
@@ -30,7 +30,7 @@ auto caught(Action action) -> decltype(action()) {
     return action();
   } catch (const dnnl::error& error) {
     if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
-    return fail(ErrorCode::kInternal, fmt::format("onednn: {}", error.what()));
+    return fail(ErrorCode::kInternal, fmt::format("oneDNN: {}", error.what()));
   }
 }
 
@@ -47,4 +47,4 @@ Result<void> lower_quantize(Builder& builder, const Unit& unit);
 Result<void> lower_concat(Builder& builder, const Unit& unit);
 Result<void> lower_layer_norm(Builder& builder, const Unit& unit);
 
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

@@ -6,7 +6,7 @@
 #include <new>
 #include <string_view>
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 namespace {
 
 // Sixteen times what oneDNN's code generator was measured to take for a primitive: 1 MB over the
@@ -97,4 +97,4 @@ void reorder_now(const Desc& from_desc, const void* from, const Desc& to_desc, v
   throw;
 }
 
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

@@ -1,14 +1,14 @@
 #pragma once
 
-// Machine: the onednn backend's settings for this process and processor. Private to this folder,
-// like every header in it except onednn.h.
+// Machine: the CPU backend's settings for this process and processor. Private to this folder,
+// like every header in it except backend.h.
 
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "trainer/backends/arena.h"
 #include "trainer/backends/cpu/kernels.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 
 using Desc = dnnl::memory::desc;
 using Dims = dnnl::memory::dims;
@@ -84,4 +84,4 @@ void require_memory_for_code();
 // Copies between two layouts of the same tensor, outside a step, without rounding.
 void reorder_now(const Desc& from_desc, const void* from, const Desc& to_desc, void* to);
 
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

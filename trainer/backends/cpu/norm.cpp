@@ -14,7 +14,7 @@
 #include "trainer/backends/cpu/lower.h"
 #include "trainer/backends/norm_constants.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 namespace {
 
 // Norm is shared by both directions; it lives as long as the candidate.
@@ -212,4 +212,4 @@ Result<void> lower_norm(Builder& b, const Unit& unit) {
   return {};
 }
 
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

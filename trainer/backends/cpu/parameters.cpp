@@ -6,7 +6,7 @@
 
 #include "trainer/backends/optimizer.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 namespace {
 
 class NativeLayout final : public program::TensorLayout {
@@ -109,4 +109,4 @@ void Parameters::update_by_lars(const UpdateNumbers& now) const {
   }
 }
 
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

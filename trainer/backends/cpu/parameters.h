@@ -8,7 +8,7 @@
 #include "trainer/backends/cpu/machine.h"
 #include "trainer/backends/program/flat_parameters.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 
 using program::Parameter;
 using program::UpdateNumbers;
@@ -40,4 +40,4 @@ class Parameters final : public program::FlatParameters {
   void update_by_lars(const UpdateNumbers& now) const;
 };
 
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

@@ -4,7 +4,7 @@
 
 #include "trainer/backends/cpu/lower.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 namespace {
 
 constexpr float kAnything = -std::numeric_limits<float>::infinity();
@@ -62,4 +62,4 @@ Result<void> lower_global_pool(Builder& b, const Unit& unit) {
   return {};
 }
 
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

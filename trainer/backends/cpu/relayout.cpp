@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 namespace {
 
 // Calls visit(offset in plain, offset in blocked, channels of the block) per image and block.
@@ -42,4 +42,4 @@ void to_plain(const Relayout& copy, const float* blocked, float* plain) {
   });
 }
 
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

@@ -7,7 +7,7 @@
 
 #include "encodings/network/layer.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 
 struct Relayout {
   std::int64_t images = 0;
@@ -18,4 +18,4 @@ struct Relayout {
 void to_blocked(const Relayout& copy, const float* plain, float* blocked);
 void to_plain(const Relayout& copy, const float* blocked, float* plain);
 
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu

@@ -2,7 +2,7 @@
 
 #include "trainer/backends/cpu/conv.h"
 
-namespace detol::inline trainer::onednn {
+namespace detol::inline trainer::cpu {
 namespace {
 
 struct WinogradConv {
@@ -70,4 +70,4 @@ Result<void> lower_winograd(Builder& b, const Unit& unit) {
   return {};
 }
 
-}  // namespace detol::inline trainer::onednn
+}  // namespace detol::inline trainer::cpu
