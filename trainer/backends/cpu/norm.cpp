@@ -165,28 +165,6 @@ void run_backward(const Norm& norm, const StepContext& context, const Buffer* g,
   clear_unused(norm, context, dx);
 }
 
-// Adds the backward steps. The masked gradient is stored only if another step reads it, or if it is
-// a sum.
-void lower_norm_backward(Builder& b, const std::shared_ptr<Norm>& norm, Value& x, Value* addend,
-                         Value& y) {
-  const std::vector<Buffer*> terms = b.gradient_terms(y, 2);
-  Buffer* other = terms.size() > 1 ? terms[1] : nullptr;
-  const bool written = other != nullptr || (addend != nullptr && norm->relu);
-  Buffer* g = written ? b.arena().make_over(terms[0]) : terms[0];
-  std::vector<Buffer*> uses = terms;
-  uses.insert(uses.end(), {x.data, g});
-  if (addend != nullptr && norm->relu) uses.push_back(y.data);
-  b.step(uses, [=, term = terms[0]](const StepContext& context) {
-    run_sums(*norm, context, term, other, written ? g : nullptr);
-  });
-  if (addend != nullptr) b.pass_gradient(*addend, g);
-  if (!x.needs_gradient) return;
-  Buffer* dx = b.arena().make_over(g);
-  b.pass_gradient(x, dx);
-  b.step({g, x.data, dx},
-         [=](const StepContext& context) { run_backward(*norm, context, g, written, dx); });
-}
-
 }  // namespace
 
 Result<void> lower_norm(Builder& b, const Unit& unit) {
@@ -208,7 +186,16 @@ Result<void> lower_norm(Builder& b, const Unit& unit) {
   std::vector<Buffer*> uses = {x.data, y.data};
   if (addend != nullptr) uses.push_back(addend->data);
   b.step(uses, [norm](const StepContext& context) { run_forward(*norm, context); });
-  b.on_backward([&b, norm, &x, addend, &y] { lower_norm_backward(b, norm, x, addend, y); });
+  const auto sums = [&b, norm](const std::vector<Buffer*>& uses, const Buffer* term,
+                               const Buffer* other, const Buffer* masked) {
+    b.step(uses,
+           [=](const StepContext& context) { run_sums(*norm, context, term, other, masked); });
+  };
+  const auto input = [&b, norm, x = x.data](Buffer* g, bool is_masked, Buffer* dx) {
+    b.step({g, x, dx},
+           [=](const StepContext& context) { run_backward(*norm, context, g, is_masked, dx); });
+  };
+  b.on_norm_gradients({&x, addend, &y, unit.relu, sums, input});
   return {};
 }
 

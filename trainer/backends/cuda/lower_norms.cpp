@@ -73,33 +73,6 @@ void write_forward(Builder& b, const SharedNorm& norm, const std::vector<Buffer*
   });
 }
 
-// The masked gradient is written only if another step reads it, or if it is a sum.
-void write_backward(Builder& b, const SharedNorm& norm, Value& x, Value* addend, Value& y) {
-  const std::vector<Buffer*> terms = b.gradient_terms(y, 2);
-  Buffer* other = terms.size() > 1 ? terms[1] : nullptr;
-  const bool written = other != nullptr || (addend != nullptr && norm->relu);
-  Buffer* g = written ? b.arena().make_over(terms[0]) : terms[0];
-  std::vector<Buffer*> uses = terms;
-  uses.insert(uses.end(), {x.data, g});
-  if (addend != nullptr && norm->relu) uses.push_back(y.data);
-  b.step(uses, [=, term = terms[0]](const StepContext& context) {
-    norm_sums(norm->call(context), term->data, other != nullptr ? other->data : nullptr,
-              written ? g->data : nullptr, device().stream);
-  });
-  write_sum(b, norm, true);
-  if (norm->shared != nullptr)
-    b.step({norm->shared}, [norm](const StepContext& context) {
-      norm_sums_from_shared(norm->call(context), device().stream);
-    });
-  if (addend != nullptr) b.pass_gradient(*addend, g);
-  if (!x.needs_gradient) return;
-  Buffer* dx = b.arena().make_over(g);
-  b.pass_gradient(x, dx);
-  b.step({g, x.data, dx}, [=](const StepContext& context) {
-    norm_backward(norm->call(context), g->data, written, dx->data, device().stream);
-  });
-}
-
 }  // namespace
 
 Result<void> lower_norm(Builder& b, const Unit& unit) {
@@ -127,7 +100,26 @@ Result<void> lower_norm(Builder& b, const Unit& unit) {
   std::vector<Buffer*> uses = {x.data, y.data};
   if (addend != nullptr) uses.push_back(addend->data);
   write_forward(b, norm, uses);
-  b.on_backward([&b, norm, &x, addend, &y] { write_backward(b, norm, x, addend, y); });
+  const auto sums = [&b, norm = SharedNorm(norm)](const std::vector<Buffer*>& touched,
+                                                  const Buffer* term, const Buffer* other,
+                                                  const Buffer* masked) {
+    b.step(touched, [=](const StepContext& context) {
+      norm_sums(norm->call(context), term->data, other != nullptr ? other->data : nullptr,
+                masked != nullptr ? masked->data : nullptr, device().stream);
+    });
+    write_sum(b, norm, true);
+    if (norm->shared == nullptr) return;
+    b.step({norm->shared}, [norm](const StepContext& context) {
+      norm_sums_from_shared(norm->call(context), device().stream);
+    });
+  };
+  const auto input = [&b, norm = SharedNorm(norm), x = x.data](Buffer* g, bool is_masked,
+                                                               Buffer* dx) {
+    b.step({g, x, dx}, [=](const StepContext& context) {
+      norm_backward(norm->call(context), g->data, is_masked, dx->data, device().stream);
+    });
+  };
+  b.on_norm_gradients({&x, addend, &y, unit.relu, sums, input});
   return {};
 }
 

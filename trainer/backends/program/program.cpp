@@ -59,6 +59,25 @@ void Program::write_gradients(Buffer* g, std::span<const InputGradient> inputs) 
   }
 }
 
+void Program::on_norm_gradients(NormGradients norm) {
+  on_backward([this, norm = std::move(norm)] {
+    const std::vector<Buffer*> terms = gradient_terms(*norm.y, 2);
+    Buffer* other = terms.size() > 1 ? terms[1] : nullptr;
+    const bool reads_output = norm.addend != nullptr && norm.relu;
+    const bool is_masked = other != nullptr || reads_output;
+    Buffer* g = is_masked ? arena_.make_over(terms[0]) : terms[0];
+    std::vector<Buffer*> uses = terms;
+    uses.insert(uses.end(), {norm.x->data, g});
+    if (reads_output) uses.push_back(norm.y->data);
+    norm.sums(uses, terms[0], other, is_masked ? g : nullptr);
+    if (norm.addend != nullptr) pass_gradient(*norm.addend, g);
+    if (!norm.x->needs_gradient) return;
+    Buffer* dx = arena_.make_over(g);
+    pass_gradient(*norm.x, dx);
+    norm.input(g, is_masked, dx);
+  });
+}
+
 std::vector<Buffer*> Program::gradient_terms(Value& value, std::size_t most) {
   std::vector<Buffer*>& terms = value.gradients;
   while (terms.size() > most) {

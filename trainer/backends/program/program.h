@@ -58,6 +58,21 @@ struct InputGradient {
   std::function<void(Buffer* g, Buffer* dx)> write = {};
 };
 
+// NormGradients are the backward steps of a norm over the batch: y = [ReLU] (norm(x) [+ addend]).
+struct NormGradients {
+  Value* x = nullptr;
+  Value* addend = nullptr;  // or null
+  Value* y = nullptr;
+  bool relu = false;
+  // Writes the step that sums the gradient of y, `term` or both terms, where y > 0; it stores that
+  // in `masked`, unless that is null. The step touches `uses`.
+  std::function<void(const std::vector<Buffer*>& uses, const Buffer* term, const Buffer* other,
+                     const Buffer* masked)>
+      sums = {};
+  // Writes the step that computes dx from g, which is `masked` or the gradient of y.
+  std::function<void(Buffer* g, bool is_masked, Buffer* dx)> input = {};
+};
+
 struct Step {
   NodeId node = 0;
   bool on_host = false;  // of a device's steps: it runs on the host and waits for the device itself
@@ -109,6 +124,10 @@ class Program {
   // its output, `y`, before; it is empty if there are none.
   void on_gradients(Value& y, std::vector<InputGradient> inputs,
                     std::function<void(Buffer* g)> own = {});
+
+  // Registers the gradients of a norm. The masked gradient is stored only if another step reads it,
+  // or if it is a sum.
+  void on_norm_gradients(NormGradients norm);
 
   // Sets the node that the next steps belong to.
   void begin(NodeId node) { node_ = node; }
