@@ -33,7 +33,8 @@ struct WrittenFile {
 // are written in formats that need none.
 Result<std::vector<WrittenFile>> write_model(const OpenStudy& study,
                                              const std::filesystem::path& storage,
-                                             const event::Model& model, const FileRequest& request);
+                                             const event::Model& chosen,
+                                             const FileRequest& request);
 Result<std::vector<WrittenFile>> write_trials(const OpenStudy& study,
                                               const std::filesystem::path& storage,
                                               const std::vector<TrialSummary>& trials,

@@ -141,9 +141,9 @@ std::vector<ParameterSpec> batch_norm_parameters(const Layer& layer, Inputs in) 
 }
 
 double conv_flops(const Layer& layer, Inputs in, const Shape& output) {
-  const auto per_group = static_cast<double>(in[0].channels / layer.groups);
+  const std::int64_t per_group = in[0].channels / layer.groups;
   const auto window = static_cast<double>(layer.kernel * height_of(layer));
-  return 2 * static_cast<double>(output.elements()) * per_group * window;
+  return 2 * static_cast<double>(output.elements()) * static_cast<double>(per_group) * window;
 }
 
 double dense_flops(const Layer&, Inputs in, const Shape& output) {

@@ -38,7 +38,7 @@ class HeldTrials {
   // Returns a trial that a caller has, if it names the attempt or none (0); nullptr if the trial is
   // over, or if the caller knows that its attempt is: a paused trial may have been resumed by
   // another. Errors (kUsage): who has the trial instead.
-  Result<HeldTrial*> find(const TrialRecord& trial, int attempt);
+  Result<HeldTrial*> find(const TrialRecord& record, int attempt);
 
   void drop(TrialId trial);
   void drop(TrialId trial, int attempt);

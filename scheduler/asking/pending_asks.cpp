@@ -14,7 +14,8 @@ bool has_slot(const std::vector<int>& slots, int slot) {
 }  // namespace
 
 void PendingAsks::add(Ask ask, Answer<AskAnswer> answer) {
-  Pending& pending = asks_.emplace_back(std::move(ask), std::move(answer));
+  asks_.push_back({.ask = std::move(ask), .answer = std::move(answer)});
+  Pending& pending = asks_.back();
   if (pending.ask.wish) pending.ask.count = 1;
   for (int i = 0; i < pending.ask.count; ++i) pending.slots.push_back(next_slot_++);
   if (pending.slots.empty()) this->answer(std::prev(asks_.end()));

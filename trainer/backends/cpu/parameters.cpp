@@ -11,7 +11,7 @@ namespace {
 
 class NativeLayout final : public program::TensorLayout {
  public:
-  NativeLayout(Desc plain, Desc native) : plain_(std::move(plain)), native_(std::move(native)) {}
+  NativeLayout(Desc plain, Desc native) : plain_(plain), native_(native) {}
 
   std::size_t floats() const override { return native_.get_size() / sizeof(float); }
   void to_plain(const float* stored, float* plain) const override {
