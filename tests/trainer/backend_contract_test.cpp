@@ -43,6 +43,29 @@ TEST_P(Backend, AgreesOnCompositesOfEvenAndOddWidths) {
 }
 
 // The layers have more inputs, outputs and images than one block of a matrix product.
+// The sigmoid of 0 is not 0: what lies beside the last channels must not reach the weights beside
+// those of the next layer, which would answer from the second step on.
+TEST_P(Backend, AgreesAfterStepsWithASigmoidOfAFewChannels) {
+  NetworkBuilder b({3, 6, 6});
+  NodeId x = b.add({.kind = LayerKind::kConv, .channels = 5, .kernel = 3}, {b.input()});
+  x = b.add({.kind = LayerKind::kActivation, .activation = Activation::kSigmoid}, {x});
+  x = b.add({.kind = LayerKind::kConv, .channels = 7, .kernel = 3}, {x});
+  x = b.add({.kind = LayerKind::kConv, .channels = 6, .kernel = 1}, {x});
+  x = b.add({.kind = LayerKind::kGlobalAvgPool}, {x});
+  const Network network = b.build(b.add({.kind = LayerKind::kDense, .channels = 4}, {x})).value();
+  const Recipe recipe{.batch_size = 6};
+  Pair pair{make_reference<double>(network, recipe), compiled(GetParam(), network, recipe)};
+  const TrainingState start{lived_in_weights(network, 7), {}};
+  pair.start(start, 4, 11);
+  for (std::int64_t step = 0; step < 4; ++step) {
+    const StepSettings settings{.lr = 0.05, .step = step, .seed = 13};
+    const double wanted = pair.reference->train_step(settings).loss;
+    EXPECT_NEAR(pair.tested->train_step(settings).loss, wanted, 1e-5 * (1 + wanted)) << step;
+  }
+  EXPECT_LE(apart(pair.tested->state().weights, pair.reference->state().weights, start.weights),
+            1e-4);
+}
+
 TEST_P(Backend, AgreesOnLargeDenseLayersOfManyImages) {
   NetworkBuilder b({3, 2, 2});
   NodeId x = b.add({.kind = LayerKind::kDense, .channels = 300, .bias = true}, {b.input()});

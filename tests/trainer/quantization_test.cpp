@@ -55,6 +55,20 @@ TEST(Quantized, HasLevelsWhereverProductsAndSumsRead) {
   EXPECT_TRUE(fits(made.weights, made.network));
 }
 
+// A mean of levels lies between them.
+TEST(Quantized, HasLevelsOfItsOwnBehindAnAveragePool) {
+  NetworkBuilder b({3, 8, 8});
+  NodeId x = b.add({.kind = kConv, .channels = 4, .kernel = 3}, {b.input()}, "first");
+  x = b.add({.kind = kAvgPool, .kernel = 2, .stride = 2}, {x}, "pool");
+  x = b.add({.kind = kDense, .channels = 5}, {x}, "logits");
+  const Network network = b.build(x).value();
+  const auto made =
+      quantized(network, lived_in_weights(network, 1), images_for(network, 20), "reference")
+          .value();
+  EXPECT_EQ(names_of(made.network, kQuantize),
+            (std::vector<std::string>{"input.quantized", "first.quantized", "pool.quantized"}));
+}
+
 TEST(Quantized, HasAtMost255WeightsOfEachChannel) {
   const Network network = sample_network();
   const auto made =
