@@ -260,5 +260,25 @@ TEST(OnnxGraph, OfAnEnsembleGivesTheVoteOfItsMembers) {
   }
 }
 
+// PyTorch's default, and what layer.h promises; backends, exporter and reader share one constant.
+TEST(OnnxGraph, ItsNormsHaveTheEpsilonOfPyTorch) {
+  NetworkBuilder builder({2, 3, 3});
+  NodeId x = builder.add({.kind = LayerKind::kBatchNorm}, {builder.input()});
+  x = builder.add({.kind = LayerKind::kLayerNorm}, {x});
+  x = builder.add({.kind = LayerKind::kFlatten}, {x});
+  const Model model =
+      model_of(builder.build(builder.add({.kind = LayerKind::kDense, .channels = 2}, {x})).value());
+  int norms = 0;
+  const onnx::GraphProto graph = graph_of(model);
+  for (const onnx::NodeProto& node : graph.node()) {
+    for (const onnx::AttributeProto& one : node.attribute()) {
+      if (one.name() != "epsilon") continue;
+      EXPECT_EQ(one.f(), 1e-5F) << node.op_type();
+      ++norms;
+    }
+  }
+  EXPECT_EQ(norms, 2);
+}
+
 }  // namespace
 }  // namespace detol

@@ -9,8 +9,11 @@
 
 #include "core/rng.h"
 #include "core/table.h"
+#include "encodings/network/network.h"
 #include "encodings/study/study_config.h"
 #include "tests/support/thread_group.h"
+#include "trainer/backends.h"
+#include "trainer/backends/program/rank_step.h"
 #include "trainer/collectives/sum_traffic.h"
 
 namespace detol {
@@ -227,6 +230,41 @@ TEST(Compressions, AreTheWordsOfTheSpaceFile) {
         std::string(row.name) + "}\nobjectives: [{metric: val_loss, direction: minimize}]\n";
     EXPECT_TRUE(load_study_config(file, "s.yaml")) << row.name;
   }
+}
+
+TEST(RankStep, UpdatesWithTheSettingsOfTheStepThatMadeTheGradients) {
+  const Recipe recipe{.staleness = 2};
+  const GradientBucket all[] = {{0, 1}};
+  on_ranks(2, [&](Group& group) {
+    program::RankStep ranks(recipe, group, all);
+    for (std::int64_t step = 0; step < 7; ++step) {
+      Floats gradients = {1};
+      const auto of_gradients = ranks.finish(gradients, {.lr = 0.1, .step = step});
+      ASSERT_EQ(of_gradients.has_value(), step >= 2);
+      if (of_gradients) EXPECT_EQ(of_gradients->step, step - 2);
+    }
+  });
+}
+
+TEST(RankStep, SharesTheStatisticsOfTheFirstRank) {
+  NetworkBuilder builder({2, 3, 3});
+  NodeId x = builder.add({.kind = LayerKind::kBatchNorm}, {builder.input()});
+  x = builder.add({.kind = LayerKind::kGlobalAvgPool}, {x});
+  const Network network =
+      builder.build(builder.add({.kind = LayerKind::kDense, .channels = 2}, {x})).value();
+  on_ranks(2, [&](Group& group) {
+    const auto executable =
+        find_row(backends(), "cpu")->compile(network, {.batch_size = 4}, {.group = &group}).value();
+    TrainingState state = executable->state();
+    for (Tensor& tensor : state.weights)
+      std::ranges::fill(tensor.data, static_cast<float>(group.rank() + 1));
+    executable->set_state(state);
+    executable->share_statistics();
+    for (const Tensor& tensor : executable->state().weights) {
+      const bool is_shared = tensor.name.find("running") != std::string::npos;
+      EXPECT_EQ(tensor.data.front(), is_shared ? 1 : group.rank() + 1) << tensor.name;
+    }
+  });
 }
 
 }  // namespace
