@@ -151,11 +151,9 @@ std::optional<OnnxComposite> composite_at(const onnx::GraphProto& graph, int fir
 }
 
 bool is_of_composite(const std::string& op) {
-  return op != "Mul" && op != "Add" && op != "Div" &&
-         std::ranges::any_of(composites(), [&](const CompositeRow& row) {
-           return std::ranges::any_of(row.operators,
-                                      [&](const Operator& one) { return one.op == op; });
-         });
+  return std::ranges::any_of(composites(), [&](const CompositeRow& row) {
+    return std::ranges::any_of(row.operators, [&](const Operator& one) { return one.op == op; });
+  });
 }
 
 }  // namespace detol::inline exporting

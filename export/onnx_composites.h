@@ -28,7 +28,7 @@ struct OnnxComposite {
 // Returns the layer whose nodes, just as add_composite() adds them, begin at node `first`.
 std::optional<OnnxComposite> composite_at(const onnx::GraphProto& graph, int first);
 
-// Returns whether an operator stands in graphs for the sake of such a layer alone.
+// Returns whether such a layer has an operator of that name.
 bool is_of_composite(const std::string& op);
 
 }  // namespace detol::inline exporting

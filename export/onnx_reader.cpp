@@ -115,9 +115,9 @@ class GraphReader {
   }
 
   Result<void> read_node(const Node& node) {
-    if (is_of_composite(node.op_type()))
-      return refuse(fmt::format("{} is not as detol writes it", node.op_type()));
     const OperationRow* row = find_row(operations(), node.op_type());
+    if (row == nullptr && is_of_composite(node.op_type()))
+      return refuse(fmt::format("{} is not as detol writes it", node.op_type()));
     if (row == nullptr || !(node.domain().empty() || node.domain() == "ai.onnx"))
       return refuse(fmt::format("detol writes no operator {}", in_quotes(node.op_type())));
     if (node.input_size() < row->fewest_inputs || node.input_size() > row->most_inputs)

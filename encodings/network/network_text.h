@@ -9,7 +9,8 @@
 //
 //   i input (not written)  c conv        b batch_norm   m max_pool         + add     o dropout
 //   r relu  s silu         d dense       l layer_norm   a avg_pool         * scale   f flatten
-//   g sigmoid              & concat                     p global_avg_pool
+//   g sigmoid              & concat     n rms_norm     p global_avg_pool
+//   and of the other activation functions and kinds their rows' letters (activation.h, layer.cpp)
 //
 // The number is the channels of a convolution (none: as many as its input has) or a dense layer, or
 // the rate of a dropout; "b" is a bias, "w" as many groups as the input has channels. The
