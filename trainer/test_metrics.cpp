@@ -20,7 +20,7 @@ PerImage per_image(const Dataset& data, Range range, std::span<const float> outp
   const std::int64_t width = data.info.task.classes;
   Loss loss(loss_called(recipe.loss), width, /*smoothing=*/0);
   std::vector<std::int32_t> label(1);
-  std::vector<float> targets(loss.takes_labels() ? 0 : static_cast<std::size_t>(width));
+  std::vector<float> targets(takes_labels(training_loss_of(recipe)) ? 0 : static_cast<std::size_t>(width));
   const BatchTargets one{.labels = label, .targets = targets};
   PerImage all;
   for (std::int64_t i = 0; i < range.count; ++i) {

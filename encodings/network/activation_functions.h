@@ -1,39 +1,16 @@
 #pragma once
 
 // The value and the slope of every activation function, once for all kinds of numbers: double, the
-// float of a GPU's thread, a register of floats. E has the elementary functions of N, as Elementary
-// has them; comparisons of two N choose between two others with ?:.
+// float of a GPU's thread, a register of floats. E has the elementary functions of N.
 //
 // Sources: SiLU, Elfwing, Uchibe, Doya 2018 (arXiv:1702.03118); GELU, Hendrycks and Gimpel 2016
 // (arXiv:1606.08415), whose tanh form is x sigmoid(2 u), as (1 + tanh u) / 2 = sigmoid(2 u); hard
 // swish, Howard et al. 2019 (arXiv:1905.02244).
 
-#include <cmath>
-
+#include "core/elementary.h"
 #include "encodings/network/activation.h"
 
-#ifdef __CUDACC__
-#define DETOL_ON_DEVICE __host__ __device__
-#else
-#define DETOL_ON_DEVICE
-#endif
-
 namespace detol::inline encoding {
-
-// Elementary has the elementary functions of double and float.
-template <typename N>
-struct Elementary {
-  DETOL_ON_DEVICE static N constant(double value) { return static_cast<N>(value); }
-  DETOL_ON_DEVICE static N exp(N x) { return std::exp(x); }
-  DETOL_ON_DEVICE static N tanh(N x) { return std::tanh(x); }
-  DETOL_ON_DEVICE static N sigmoid(N x) { return 1 / (1 + std::exp(-x)); }
-  // Returns the slope of x sigmoid(x), where s = sigmoid(x).
-  DETOL_ON_DEVICE static N silu_slope(N x, N s) { return s * (1 + x * (1 - s)); }
-  // Returns the normal distribution's probability below x.
-  DETOL_ON_DEVICE static N normal(N x) {
-    return constant(0.5) * std::erfc(x * constant(-0.70710678118654752440));
-  }
-};
 
 // Returns whether slope_of() takes the function's value instead of its argument, so that a backward
 // pass need not keep the argument.

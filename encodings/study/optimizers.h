@@ -1,10 +1,8 @@
 #pragma once
 
-// The optimisers. A new one is a member and a row here, its formula in
-// trainer/backends/optimizer.h, and a case of the update of each backend: reference/update.h,
-// cpu's element-wise kernels and cuda/optimizer.cu, all in trainer/backends. This header includes
-// nothing: the kernels of cpu are compiled for several instruction sets and must call no inline
-// function that other code may call.
+// The optimisers. A new one is a member and a row here, and its formula in
+// trainer/backends/optimizer_functions.h. This header includes nothing: the kernels of cpu are
+// compiled for several instruction sets and must call no inline function that other code may call.
 
 namespace detol::inline encoding {
 

@@ -28,6 +28,11 @@
 
 namespace detol::inline trainer {
 
+// Returns true if a loss takes labels, false if it takes targets.
+constexpr bool takes_labels(LossKind kind) {
+  return kind == LossKind::kCrossEntropy;
+}
+
 // LossInput is the input of one call; `logits` has a row of outputs for each image.
 template <typename Real>
 struct LossInput {
@@ -37,22 +42,17 @@ struct LossInput {
   std::int64_t batch;        // images that the mean is over
 };
 
-struct LossRow;
-
 class Loss {
  public:
   // REQUIRES: 0 <= smoothing < 1.
   Loss(LossKind kind, std::int64_t outputs, double smoothing);
-
-  // Returns true if the loss takes labels, false if it takes targets.
-  bool takes_labels() const;
 
   // Returns the images' share of the mean loss over the batch.
   BatchResult operator()(const LossInput<float>& input);
   BatchResult operator()(const LossInput<double>& input);
 
  private:
-  const LossRow* row_;
+  LossKind kind_;
   double smoothing_;
   std::vector<double> scratch_;  // one image's outputs
 };

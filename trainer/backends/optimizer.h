@@ -1,6 +1,7 @@
 #pragma once
 
-// The parts of the optimiser's step that backends share. With the gradient g of the whole batch,
+// The parts of the optimiser's step that backends share; the formulas are in optimizer_functions.h.
+// With the gradient g of the whole batch,
 // weight decay d (0 for biases and normalisation), rate lr of this step, momentum m, per element:
 //
 //   sgd      g += d w;  v = m v + g;  w -= lr (g + m v), or lr v without Nesterov

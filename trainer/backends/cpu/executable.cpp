@@ -58,7 +58,8 @@ class CpuExecutable final : public Executable {
   }
   BatchTargets targets() override {
     const auto images = static_cast<std::size_t>(batch_);
-    const auto targets = static_cast<std::size_t>(loss_.takes_labels() ? 0 : batch_ * outputs_);
+    const auto targets = static_cast<std::size_t>(
+        takes_labels(training_loss_of(builder_.recipe())) ? 0 : batch_ * outputs_);
     return {.labels = {labels_->as<std::int32_t>(), images},
             .targets = {targets_->as<float>(), targets},
             .mixes = {mixes_->as<MixedLabel>(), images}};
@@ -175,8 +176,9 @@ class CpuExecutable final : public Executable {
     image_floats_ = input.shape.elements();
     images_ = input.data;
     const auto images = static_cast<std::size_t>(batch_);
-    const std::size_t targets =
-        loss_.takes_labels() ? 1 : images * static_cast<std::size_t>(outputs_);
+    const std::size_t targets = takes_labels(training_loss_of(builder_.recipe()))
+                                    ? 1
+                                    : images * static_cast<std::size_t>(outputs_);
     labels_ = builder_.arena().make_persistent(images * sizeof(std::int32_t));
     targets_ = builder_.arena().make_persistent(targets * sizeof(float));
     mixes_ = builder_.arena().make_persistent(images * sizeof(MixedLabel));

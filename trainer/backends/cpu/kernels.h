@@ -14,7 +14,7 @@
 #include <cstdint>
 
 #include "encodings/network/activation.h"
-#include "encodings/study/optimizers.h"
+#include "trainer/backends/optimizer_functions.h"
 
 namespace detol::inline trainer::cpu {
 
@@ -101,18 +101,6 @@ struct LayerNorm {
   float* inverse = nullptr;  // 1 / deviation, per image and position
 };
 
-// UpdateStep: one step of an element-wise optimiser (trainer/backends/optimizer.h).
-struct UpdateStep {
-  OptimizerKind optimizer = OptimizerKind::kSgd;
-  float lr = 0, momentum = 0, beta2 = 0, epsilon = 0, decay = 0;
-  bool nesterov = false;
-  float unbiased1 = 1, unbiased2 = 1;  // 1 - momentum^t, 1 - beta2^t
-};
-
-struct LarsStep {
-  float rate = 0, momentum = 0, decay = 0;
-};
-
 // ImageWindow: a convolution that reads a plain image.
 struct ImageWindow {
   std::ptrdiff_t channels = 1, height = 1, width = 1;  // of the image
@@ -171,10 +159,9 @@ struct Kernels {
   void (*multiply)(const float* a, const float* b, float* y, std::size_t floats);
   // Draws the mask, see trainer/backends/dropout.h, and applies it.
   void (*dropout)(const Dropout&, const float* x, float* mask, float* y);
-  // Updates by any optimiser but lars; `second` may be null if the optimiser has no second moment.
-  void (*update)(const UpdateStep&, float* w, const float* g, float* first, float* second,
-                 std::size_t floats);
-  void (*lars)(const LarsStep&, float* w, const float* g, float* velocity, std::size_t floats);
+  // Updates weights of one rule; `second` may be null if the optimiser has one moment.
+  void (*update)(OptimizerKind, const OptimizerRule<float>&, float* w, const float* g, float* first,
+                 float* second, std::size_t floats);
   void (*multiply_all)(float factor, float* x, std::size_t floats);
   // a = kept a + (1 - kept) w
   void (*average)(float kept, const float* w, float* a, std::size_t floats);

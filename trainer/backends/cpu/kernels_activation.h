@@ -40,6 +40,7 @@ Lanes magnitude(Lanes x) {
 // ElementaryOfLanes stands in for Elementary (activation_functions.h).
 struct ElementaryOfLanes {
   static Lanes constant(double value) { return all(static_cast<float>(value)); }
+  static Lanes sqrt(Lanes x) { return DETOL_SQRT(x); }
   static Lanes exp(Lanes x) { return exponential(x); }
 
   static Lanes sigmoid(Lanes x) {

@@ -10,6 +10,7 @@
 #define DETOL_MULTIPLY_ADD _mm256_fmadd_ps
 #define DETOL_MULTIPLY_WORDS _mm256_mul_epu32
 #define DETOL_FLOOR _mm256_floor_ps
+#define DETOL_SQRT _mm256_sqrt_ps
 #define DETOL_INTEGERS __m256i
 #define DETOL_KERNELS kBaselineKernels
 #include "trainer/backends/cpu/kernels_table.h"

@@ -3,6 +3,7 @@
 // Kernels that work element by element, or with one value per image and channel.
 
 #include "trainer/backends/cpu/kernels.h"
+#include "trainer/backends/cpu/kernels_activation.h"
 #include "trainer/backends/cpu/lanes.h"
 
 namespace detol::inline trainer::cpu {
@@ -39,74 +40,26 @@ void multiply(const float* a, const float* b, float* y, std::size_t floats) {
   for (std::size_t i = 0; i < floats; i += kLanes) store(y + i, load(a + i) * load(b + i));
 }
 
-void sgd(const UpdateStep& s, float* w, const float* g, float* velocity, std::size_t floats) {
-  const Lanes momentum = all(s.momentum), decay = all(s.decay), lr = all(s.lr);
+template <OptimizerKind kKind>
+void update_by(const OptimizerRule<float>& rule, float* w, const float* g, float* first,
+               float* second, std::size_t floats) {
+  const OptimizerRule<Lanes> r{all(rule.lr),        all(rule.decay),   all(rule.momentum),
+                               all(rule.beta2),     all(rule.epsilon), all(rule.unbiased1),
+                               all(rule.unbiased2), rule.nesterov};
+  constexpr bool kHasSecond = moments_of(kKind) > 1;
   for (std::size_t i = 0; i < floats; i += kLanes) {
-    const Lanes weight = load(w + i);
-    const Lanes gradient = load(g + i) + decay * weight;
-    const Lanes v = momentum * load(velocity + i) + gradient;
-    store(velocity + i, v);
-    store(w + i, weight - lr * (s.nesterov ? gradient + momentum * v : v));
+    Lanes weight = load(w + i), a = load(first + i), b = kHasSecond ? load(second + i) : Lanes{};
+    update_weight<kKind, Lanes, ElementaryOfLanes>(r, load(g + i), weight, a, b);
+    store(w + i, weight);
+    store(first + i, a);
+    if (kHasSecond) store(second + i, b);
   }
 }
 
-void adamw(const UpdateStep& s, float* w, const float* g, float* first, float* second,
-           std::size_t floats) {
-  for (std::size_t i = 0; i < floats; ++i) {
-    const float m = s.momentum * first[i] + (1 - s.momentum) * g[i];
-    const float v = s.beta2 * second[i] + (1 - s.beta2) * g[i] * g[i];
-    first[i] = m;
-    second[i] = v;
-    const float deviation = __builtin_sqrtf(v / s.unbiased2) + s.epsilon;
-    w[i] = w[i] - s.lr * s.decay * w[i] - s.lr * (m / s.unbiased1) / deviation;
-  }
-}
-
-void adam(const UpdateStep& s, float* w, const float* g, float* first, float* second,
-          std::size_t floats) {
-  for (std::size_t i = 0; i < floats; ++i) {
-    const float gradient = g[i] + s.decay * w[i];
-    first[i] = s.momentum * first[i] + (1 - s.momentum) * gradient;
-    second[i] = s.beta2 * second[i] + (1 - s.beta2) * gradient * gradient;
-    const float deviation = __builtin_sqrtf(second[i] / s.unbiased2) + s.epsilon;
-    w[i] -= s.lr * (first[i] / s.unbiased1) / deviation;
-  }
-}
-
-void rmsprop(const UpdateStep& s, float* w, const float* g, float* square, float* velocity,
-             std::size_t floats) {
-  for (std::size_t i = 0; i < floats; ++i) {
-    const float gradient = g[i] + s.decay * w[i];
-    square[i] = s.beta2 * square[i] + (1 - s.beta2) * gradient * gradient;
-    velocity[i] = s.momentum * velocity[i] + gradient / (__builtin_sqrtf(square[i]) + s.epsilon);
-    w[i] -= s.lr * velocity[i];
-  }
-}
-
-void update(const UpdateStep& s, float* w, const float* g, float* first, float* second,
-            std::size_t floats) {
-  switch (s.optimizer) {
-    case OptimizerKind::kSgd:
-      return sgd(s, w, g, first, floats);
-    case OptimizerKind::kAdamw:
-      return adamw(s, w, g, first, second, floats);
-    case OptimizerKind::kRmsprop:
-      return rmsprop(s, w, g, first, second, floats);
-    case OptimizerKind::kLars:
-      return;  // see lars() below: each tensor has its own rate
-    case OptimizerKind::kAdam:
-      return adam(s, w, g, first, second, floats);
-  }
-}
-
-void lars(const LarsStep& s, float* w, const float* g, float* velocity, std::size_t floats) {
-  const Lanes momentum = all(s.momentum), decay = all(s.decay), rate = all(s.rate);
-  for (std::size_t i = 0; i < floats; i += kLanes) {
-    const Lanes weight = load(w + i);
-    const Lanes v = momentum * load(velocity + i) + rate * (load(g + i) + decay * weight);
-    store(velocity + i, v);
-    store(w + i, weight - v);
-  }
+void update(OptimizerKind kind, const OptimizerRule<float>& rule, float* w, const float* g,
+            float* first, float* second, std::size_t floats) {
+  with_optimizer(
+      kind, [&]<OptimizerKind kKind>() { update_by<kKind>(rule, w, g, first, second, floats); });
 }
 
 void multiply_all(float factor, float* x, std::size_t floats) {

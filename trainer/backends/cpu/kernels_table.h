@@ -30,7 +30,6 @@ const Kernels DETOL_KERNELS = {
     multiply,
     dropout,
     update,
-    lars,
     multiply_all,
     average,
     scale,

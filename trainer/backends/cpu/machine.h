@@ -34,6 +34,9 @@ constexpr int kCachedPrimitives = 4096;
 
 // Returns the machine; the first call sets up threads, primitive cache and instruction set.
 const Machine& machine();
+inline const Kernels& kernels() {
+  return *machine().kernels;
+}
 
 Desc floats_desc(const Dims& dims, Tag tag);
 

@@ -54,7 +54,7 @@ void Parameters::write(const Buffer& flat, std::size_t first, std::size_t floats
 }
 
 void Parameters::add(float* sum, const float* values, std::size_t floats) const {
-  machine().kernels->add(sum, values, sum, floats);
+  kernels().add(sum, values, sum, floats);
 }
 
 void Parameters::swap(float* a, float* b, std::size_t floats) const {
@@ -64,48 +64,44 @@ void Parameters::swap(float* a, float* b, std::size_t floats) const {
 void Parameters::clip() const {
   const std::span<float> all(gradients(), trainable());
   const auto factor = static_cast<float>(clip_factor(recipe(), std::sqrt(sum_of_squares(all))));
-  if (factor != 1) machine().kernels->multiply_all(factor, all.data(), all.size());
+  if (factor != 1) kernels().multiply_all(factor, all.data(), all.size());
 }
 
 void Parameters::apply_rule(const UpdateNumbers* now) const {
   if (optimizer_of(recipe()) == OptimizerKind::kLars) return update_by_lars(*now);
-  update_range(*now, 0, decaying(), recipe().weight_decay);
-  update_range(*now, decaying(), trainable(), 0);
+  update_range(*now, 0, decaying(), now->lr, true);
+  update_range(*now, decaying(), trainable() - decaying(), now->lr, false);
 }
 
 void Parameters::move_average(const UpdateNumbers* now) const {
-  machine().kernels->average(now->kept, weights(), average(), floats());
+  kernels().average(now->kept, weights(), average(), floats());
 }
 
-void Parameters::update_range(const UpdateNumbers& now, std::size_t first, std::size_t end,
-                              double decay) const {
+void Parameters::update_range(const UpdateNumbers& now, std::size_t first, std::size_t floats,
+                              double lr, bool decays) const {
   float* const second = moment(1);
-  machine().kernels->update({.optimizer = optimizer_of(recipe()),
-                             .lr = static_cast<float>(now.lr),
-                             .momentum = static_cast<float>(recipe().momentum),
-                             .beta2 = static_cast<float>(recipe().beta2),
-                             .epsilon = static_cast<float>(recipe().epsilon),
-                             .decay = static_cast<float>(decay),
-                             .nesterov = recipe().nesterov,
-                             .unbiased1 = now.unbiased1,
-                             .unbiased2 = now.unbiased2},
-                            weights() + first, gradients() + first, moment(0) + first,
-                            second != nullptr ? second + first : nullptr, end - first);
+  const OptimizerRule<float> rule{.lr = static_cast<float>(lr),
+                                  .decay = static_cast<float>(decays ? recipe().weight_decay : 0),
+                                  .momentum = static_cast<float>(recipe().momentum),
+                                  .beta2 = static_cast<float>(recipe().beta2),
+                                  .epsilon = static_cast<float>(recipe().epsilon),
+                                  .unbiased1 = now.unbiased1,
+                                  .unbiased2 = now.unbiased2,
+                                  .nesterov = recipe().nesterov};
+  kernels().update(optimizer_of(recipe()), rule, weights() + first, gradients() + first,
+                   moment(0) + first, second != nullptr ? second + first : nullptr, floats);
 }
 
 void Parameters::update_by_lars(const UpdateNumbers& now) const {
   for (const Parameter& parameter : all()) {
     if (!parameter.origin.spec.trainable) continue;
     const bool decays = parameter.origin.spec.decays;
-    const std::span<float> weights(parameter.master, parameter.floats);
+    const std::span<const float> weights(parameter.master, parameter.floats);
     const std::span<const float> by(gradients() + parameter.offset, parameter.floats);
     const double rate = decays ? lars_rate(recipe(), now.lr, std::sqrt(sum_of_squares(weights)),
                                            std::sqrt(sum_of_squares(by)))
                                : now.lr;
-    machine().kernels->lars({static_cast<float>(rate), static_cast<float>(recipe().momentum),
-                             static_cast<float>(decays ? recipe().weight_decay : 0)},
-                            weights.data(), by.data(), moment(0) + parameter.offset,
-                            weights.size());
+    update_range(now, parameter.offset, parameter.floats, rate, decays);
   }
 }
 

@@ -35,8 +35,9 @@ class Parameters final : public program::FlatParameters {
   void move_average(const UpdateNumbers* now) const override;
   void swap(float* a, float* b, std::size_t floats) const override;
 
-  void update_range(const UpdateNumbers& now, std::size_t first, std::size_t end,
-                    double decay) const;
+  // Updates `floats` weights from `first` on.
+  void update_range(const UpdateNumbers& now, std::size_t first, std::size_t floats, double lr,
+                    bool decays) const;
   void update_by_lars(const UpdateNumbers& now) const;
 };
 

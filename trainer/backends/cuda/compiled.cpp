@@ -16,24 +16,6 @@ constexpr program::Lowerings<Builder> kLowerings = {
     lower_activation, lower_pool,    lower_global_pool, lower_flatten,
     lower_scale,      lower_dropout, lower_concat,      lower_quantize};
 
-LossKind loss_of(const Recipe& recipe) {
-  switch (training_loss_of(recipe)) {
-    case detol::LossKind::kCrossEntropy:
-      return LossKind::kCrossEntropy;
-    case detol::LossKind::kBinaryCrossEntropy:
-      return LossKind::kBinaryCrossEntropy;
-    case detol::LossKind::kMse:
-      return LossKind::kMse;
-    case detol::LossKind::kMae:
-      return LossKind::kMae;
-    case detol::LossKind::kHuber:
-      return LossKind::kHuber;
-    case detol::LossKind::kSoftCrossEntropy:
-      return LossKind::kSoftCrossEntropy;
-  }
-  return LossKind::kCrossEntropy;
-}
-
 }  // namespace
 
 Compiled::Compiled(const Network& network, const Recipe& recipe, const Placement& placement,
@@ -43,7 +25,7 @@ Compiled::Compiled(const Network& network, const Recipe& recipe, const Placement
       outputs_(network.output().shape.elements()) {}
 
 bool Compiled::takes_labels() const {
-  return loss_of(recipe()) == LossKind::kCrossEntropy;
+  return trainer::takes_labels(training_loss_of(recipe()));
 }
 
 bool Compiled::sums_on_device() const {
@@ -100,7 +82,7 @@ void Compiled::make_loss(Value& logits) {
 }
 
 LossCall Compiled::loss_call(std::int64_t images) const {
-  return {.kind = loss_of(recipe()),
+  return {.kind = training_loss_of(recipe()),
           .images = images,
           .images_held = builder_.batch(),
           .outputs = outputs_,

@@ -14,8 +14,8 @@
 #include <cuda_runtime_api.h>
 
 #include "encodings/network/activation.h"
-#include "encodings/study/optimizers.h"
 #include "trainer/backends/backend.h"
+#include "trainer/backends/optimizer_functions.h"
 #include "trainer/backends/program/update_numbers.h"
 
 namespace detol::inline trainer::cuda {
@@ -181,8 +181,6 @@ void broadcast_planes(Type type, const PlaneCall& call, float factor, const void
 
 // --- loss ----------------------------------------------------------------------------------------
 
-enum class LossKind { kCrossEntropy, kBinaryCrossEntropy, kMse, kMae, kHuber, kSoftCrossEntropy };
-
 struct LossCall {
   LossKind kind = LossKind::kCrossEntropy;
   std::int64_t images = 0;              // of this run
@@ -245,8 +243,7 @@ void next_images(std::int64_t* first, std::int64_t images, Stream stream);
 // UpdateCall is one step of any optimiser but lars.
 struct UpdateCall {
   OptimizerKind optimizer = OptimizerKind::kSgd;
-  bool nesterov = false;
-  float momentum = 0, beta2 = 0, epsilon = 0, decay = 0;
+  OptimizerRule<float> rule = {};        // but for what `now` has
   std::int64_t decaying = 0, count = 0;  // floats; the first `decaying` have weight decay
   float *weights = nullptr, *first = nullptr, *second = nullptr;
   const float* gradients = nullptr;

@@ -1,6 +1,7 @@
 // The losses of trainer/backends/loss.h, one warp per image, also in double.
 
 #include "trainer/backends/cuda/kernel.cuh"
+#include "trainer/backends/loss_functions.h"
 
 namespace detol::inline trainer::cuda {
 namespace {
@@ -59,17 +60,13 @@ __device__ double sum_of_targets(const LossCall& call, std::int64_t image, int l
   return sum_of_warp(sum);
 }
 
-// Returns the target of class k; `sum`: of all targets of the image.
-__device__ double wanted(const LossCall& call, std::int64_t image, std::int64_t k, double sum) {
-  const double background = call.smoothing * sum / static_cast<double>(call.outputs);
-  const double most = 1.0 - call.smoothing;
+// Returns the target of class k.
+__device__ double wanted(const LossCall& call, std::int64_t image, std::int64_t k,
+                         const Smoothing& by) {
   if (call.kind == LossKind::kSoftCrossEntropy)
-    return most * static_cast<double>(call.targets[image * call.outputs + k]) + background;
-  const std::int32_t label = call.labels[image];
+    return by.most * static_cast<double>(call.targets[image * call.outputs + k]) + by.spread;
   const MixedLabel mix = call.mixes == nullptr ? MixedLabel{} : call.mixes[image];
-  if (mix.share == 0) return k == label ? most + background : background;
-  const auto share = static_cast<double>(mix.share);
-  return most * ((k == label ? 1 - share : 0) + (k == mix.label ? share : 0)) + background;
+  return target_of(k, call.labels[image], mix, by);
 }
 
 template <typename T>
@@ -82,10 +79,11 @@ __device__ void cross_entropy(const LossCall& call, std::int64_t image, int lane
   sum = sum_of_warp(sum);
   const double log_sum = largest.value + log(sum);
   const double all = sum_of_targets(call, image, lane);
+  const Smoothing by = smoothing_of(call.smoothing, all, call.outputs);
   double loss = 0;
   for (std::int64_t k = lane; k < call.outputs; k += kWarp) {
     const auto logit = static_cast<double>(row[k]);
-    const double weight = wanted(call, image, k, all);
+    const double weight = wanted(call, image, k, by);
     if (weight != 0) loss += weight * (log_sum - logit);
     write<T>(call, image, k, (all * exp(logit - largest.value) / sum - weight) / call.batch);
   }
@@ -96,35 +94,16 @@ __device__ void cross_entropy(const LossCall& call, std::int64_t image, int lane
   call.rights[image] = largest.at == label ? 1 : 0;
 }
 
-// Term is one output's loss, its derivative by the output, and whether the output is right.
-struct Term {
-  double loss, slope;
-  std::int32_t is_right;
-};
-
-__device__ Term term_of(const LossCall& call, double y, double t) {
-  const double d = y - t;
-  if (call.kind == LossKind::kMse) return {d * d, 2 * d, 0};
-  if (call.kind == LossKind::kMae) return {fabs(d), d > 0 ? 1 : d < 0 ? -1 : d, 0};
-  if (call.kind == LossKind::kHuber) {
-    if (fabs(d) > 1) return {fabs(d) - 0.5, d > 0 ? 1 : d < 0 ? -1 : d, 0};
-    return {d * d / 2, d, 0};
-  }
-  const double goal = (1 - call.smoothing) * t + call.smoothing / 2;
-  const double small = exp(-fabs(y));
-  const double sigmoid = (y >= 0 ? 1 : small) / (1 + small);
-  return {(y < 0 ? 0 : y) - y * goal + log1p(small), sigmoid - goal, (y > 0) == (t > 0.5) ? 1 : 0};
-}
-
 template <typename T>
 __device__ void mean_of_terms(const LossCall& call, std::int64_t image, int lane) {
   const double terms = call.batch * static_cast<double>(call.outputs);
   double loss = 0, right = 0;
   for (std::int64_t k = lane; k < call.outputs; k += kWarp) {
-    const Term term = term_of(call, static_cast<double>(call.logits[image * call.width + k]),
-                              static_cast<double>(call.targets[image * call.outputs + k]));
+    const LossTerm term =
+        term_of(call.kind, call.smoothing, static_cast<double>(call.logits[image * call.width + k]),
+                static_cast<double>(call.targets[image * call.outputs + k]));
     loss += term.loss;
-    right += term.is_right;
+    right += term.is_right ? 1 : 0;
     write<T>(call, image, k, term.slope / terms);
   }
   loss = sum_of_warp(loss);

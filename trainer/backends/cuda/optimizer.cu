@@ -6,55 +6,23 @@
 namespace detol::inline trainer::cuda {
 namespace {
 
-struct Element {
-  float weight, gradient, first, second;
-};
-
-template <OptimizerKind kind, bool nesterov>
-__device__ void step(const UpdateCall& call, const program::UpdateNumbers& now, float decay,
-                     Element& e) {
-  const float m = call.momentum, lr = static_cast<float>(now.lr);
-  if constexpr (kind == OptimizerKind::kSgd) {
-    const float g = e.gradient + decay * e.weight;
-    e.first = m * e.first + g;
-    e.weight -= lr * (nesterov ? g + m * e.first : e.first);
-  } else if constexpr (kind == OptimizerKind::kAdamw || kind == OptimizerKind::kAdam) {
-    float g = e.gradient;
-    if constexpr (kind == OptimizerKind::kAdamw)
-      e.weight -= lr * decay * e.weight;
-    else
-      g += decay * e.weight;
-    e.first = m * e.first + (1 - m) * g;
-    e.second = call.beta2 * e.second + (1 - call.beta2) * g * g;
-    const float deviation = sqrtf(e.second / now.unbiased2) + call.epsilon;
-    e.weight -= lr * (e.first / now.unbiased1) / deviation;
-  } else {
-    static_assert(kind == OptimizerKind::kRmsprop);
-    const float g = e.gradient + decay * e.weight;
-    e.first = call.beta2 * e.first + (1 - call.beta2) * g * g;
-    e.second = m * e.second + g / (sqrtf(e.first) + call.epsilon);
-    e.weight -= lr * e.second;
-  }
-}
-
-template <OptimizerKind kind, bool nesterov>
+template <OptimizerKind kKind>
 struct Update {
   UpdateCall call;
   __device__ void operator()(std::int64_t pack) const {
     const std::int64_t at = pack * kLanes;
     const bool decays = at < call.decaying;
-    const program::UpdateNumbers now = *call.now;
+    OptimizerRule<float> rule = call.rule;
+    rule.lr = static_cast<float>(call.now->lr);
+    rule.unbiased1 = call.now->unbiased1;
+    rule.unbiased2 = call.now->unbiased2;
+    if (!decays) rule.decay = 0;
     Lanes weights = load(call.weights + at), first = load(call.first + at);
     const Lanes gradients = load(call.gradients + at);
-    constexpr bool kHasSecond = moments_of(kind) > 1;
+    constexpr bool kHasSecond = moments_of(kKind) > 1;
     Lanes second = kHasSecond ? load(call.second + at) : zeros();
-    for (int k = 0; k < kLanes; ++k) {
-      Element e{weights[k], gradients[k], first[k], second[k]};
-      step<kind, nesterov>(call, now, decays ? call.decay : 0.0F, e);
-      weights[k] = e.weight;
-      first[k] = e.first;
-      second[k] = e.second;
-    }
+    for (int k = 0; k < kLanes; ++k)
+      update_weight<kKind>(rule, gradients[k], weights[k], first[k], second[k]);
     store(call.weights + at, weights);
     store(call.first + at, first);
     if (kHasSecond) store(call.second + at, second);
@@ -115,15 +83,17 @@ __device__ float lars_rate(const LarsCall& call, const LarsTensor& tensor) {
 // blockIdx.x is the tensor; the blocks along y share its elements.
 __global__ void __launch_bounds__(kThreads) lars_kernel(LarsCall call) {
   const LarsTensor tensor = call.tensors[blockIdx.x];
-  const float rate = lars_rate(call, tensor);
-  const float decay = tensor.decays ? static_cast<float>(call.decay) : 0.0F;
+  OptimizerRule<float> rule{};
+  rule.lr = lars_rate(call, tensor);
+  rule.decay = tensor.decays ? static_cast<float>(call.decay) : 0.0F;
+  rule.momentum = call.momentum;
+  float none = 0;
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.y) * kThreads;
   std::int64_t i = static_cast<std::int64_t>(blockIdx.y) * kThreads + threadIdx.x;
   for (; i < tensor.count; i += stride) {
     const std::int64_t at = tensor.first + i;
-    const float g = call.gradients[at] + decay * call.weights[at];
-    call.velocity[at] = call.momentum * call.velocity[at] + rate * g;
-    call.weights[at] -= call.velocity[at];
+    update_weight<OptimizerKind::kLars>(rule, call.gradients[at], call.weights[at],
+                                        call.velocity[at], none);
     if (call.narrow != nullptr && at < call.decaying)
       static_cast<Bfloat16*>(call.narrow)[at] = rounded<Bfloat16>(call.weights[at]);
   }
@@ -138,27 +108,14 @@ struct MoveAverage {
   }
 };
 
-template <OptimizerKind kind, bool nesterov = false>
-void run_update(const UpdateCall& call, Stream stream) {
-  for_all(call.count / kLanes, Update<kind, nesterov>{call}, stream);
-}
-
 }  // namespace
 
 void update(const UpdateCall& call, Stream stream) {
-  switch (call.optimizer) {
-    case OptimizerKind::kSgd:
-      return call.nesterov ? run_update<OptimizerKind::kSgd, true>(call, stream)
-                           : run_update<OptimizerKind::kSgd>(call, stream);
-    case OptimizerKind::kAdamw:
-      return run_update<OptimizerKind::kAdamw>(call, stream);
-    case OptimizerKind::kRmsprop:
-      return run_update<OptimizerKind::kRmsprop>(call, stream);
-    case OptimizerKind::kLars:
-      return;  // see update_lars(): the rate depends on the tensor
-    case OptimizerKind::kAdam:
-      return run_update<OptimizerKind::kAdam>(call, stream);
-  }
+  with_optimizer(call.optimizer, [&]<OptimizerKind kKind>() {
+    // See update_lars(): there the rate depends on the tensor.
+    if constexpr (kKind != OptimizerKind::kLars)
+      for_all(call.count / kLanes, Update<kKind>{call}, stream);
+  });
 }
 
 void sums_of_squares(const float* values, const Chunk* chunks, int count, double* sums,

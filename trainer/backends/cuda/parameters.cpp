@@ -160,11 +160,11 @@ void Parameters::update_by_lars(const UpdateNumbers* now) const {
 void Parameters::apply_rule(const UpdateNumbers* now) const {
   if (optimizer_of(recipe()) == OptimizerKind::kLars) return update_by_lars(now);
   cuda::update({.optimizer = optimizer_of(recipe()),
-                .nesterov = recipe().nesterov,
-                .momentum = static_cast<float>(recipe().momentum),
-                .beta2 = static_cast<float>(recipe().beta2),
-                .epsilon = static_cast<float>(recipe().epsilon),
-                .decay = static_cast<float>(recipe().weight_decay),
+                .rule = {.decay = static_cast<float>(recipe().weight_decay),
+                         .momentum = static_cast<float>(recipe().momentum),
+                         .beta2 = static_cast<float>(recipe().beta2),
+                         .epsilon = static_cast<float>(recipe().epsilon),
+                         .nesterov = recipe().nesterov},
                 .decaying = static_cast<std::int64_t>(decaying()),
                 .count = static_cast<std::int64_t>(trainable()),
                 .weights = weights(),

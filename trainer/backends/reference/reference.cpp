@@ -8,16 +8,15 @@
 
 #include "trainer/backends/loss.h"
 #include "trainer/backends/optimizer.h"
+#include "trainer/backends/optimizer_functions.h"
 #include "trainer/backends/precision.h"
 #include "trainer/backends/program/rank_step.h"
 #include "trainer/backends/reference/layers.h"
-#include "trainer/backends/reference/update.h"
 
 namespace detol::inline trainer {
 namespace {
 
 using reference::LayerContext;
-using reference::Update;
 using reference::View;
 
 template <typename Real>
@@ -49,7 +48,7 @@ class ReferenceExecutable final : public Reference<Real> {
     if (recipe.ema > 0) average_ = parameters_;
     if (group_.size() > 1) make_sums();
     logits_.resize(activations_.back().size());
-    if (!loss_.takes_labels()) targets_.resize(logits_.size());
+    if (!takes_labels(training_loss_of(recipe))) targets_.resize(logits_.size());
   }
 
   std::span<const Shard> micro_batches() const override { return micro_batches_; }
@@ -287,14 +286,25 @@ class ReferenceExecutable final : public Reference<Real> {
   }
 
   void update_tensor(std::size_t i, const StepSettings& settings) {
-    const Update<Real> rule{recipe_, settings, specs_[i].spec.decays};
+    const auto steps = static_cast<double>(settings.step + 1);
     const OptimizerKind optimizer = optimizer_of(recipe_);
-    const Real rate = optimizer == OptimizerKind::kLars ? rate_of(i, settings.lr) : 0;
+    const OptimizerRule<Real> rule{
+        .lr = optimizer == OptimizerKind::kLars ? rate_of(i, settings.lr)
+                                                : static_cast<Real>(settings.lr),
+        .decay = static_cast<Real>(specs_[i].spec.decays ? recipe_.weight_decay : 0),
+        .momentum = static_cast<Real>(recipe_.momentum),
+        .beta2 = static_cast<Real>(recipe_.beta2),
+        .epsilon = static_cast<Real>(recipe_.epsilon),
+        .unbiased1 = static_cast<Real>(1 - std::pow(recipe_.momentum, steps)),
+        .unbiased2 = static_cast<Real>(1 - std::pow(recipe_.beta2, steps)),
+        .nesterov = recipe_.nesterov};
     Real none = 0;
-    for (std::size_t k = 0; k < parameters_[i].size(); ++k) {
-      Real& second = moments_.size() > 1 ? moments_[1][i][k] : none;
-      rule(optimizer, rate, parameters_[i][k], gradients_[i][k], moments_[0][i][k], second);
-    }
+    with_optimizer(optimizer, [&]<OptimizerKind kKind>() {
+      for (std::size_t k = 0; k < parameters_[i].size(); ++k) {
+        Real& second = moments_.size() > 1 ? moments_[1][i][k] : none;
+        update_weight<kKind>(rule, gradients_[i][k], parameters_[i][k], moments_[0][i][k], second);
+      }
+    });
   }
 
   // Returns the rate of a tensor under lars.
