@@ -16,11 +16,11 @@
 #include "core/result.h"
 #include "encodings/network/network.h"
 #include "encodings/study/recipe.h"
-#include "trainer/reports/algorithm_choices.h"
 #include "trainer/backends/placement.h"
 #include "trainer/backends/weights.h"
 #include "trainer/data/batch_targets.h"
 #include "trainer/data/epoch_image.h"
+#include "trainer/reports/algorithm_choices.h"
 
 namespace detol::inline trainer {
 

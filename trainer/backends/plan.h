@@ -21,11 +21,11 @@
 namespace detol::inline trainer {
 
 struct Unit {
-  NodeId node = 0;                // the main layer, such as batch norm or pooling
-  NodeId output = 0;              // the last node fused into it, whose value it computes
-  std::optional<NodeId> addend;   // of a batch norm: added before ReLU
-  bool relu = false;              // after a batch norm, or before a max pooling
-  std::optional<NodeId> same_as;  // of an activation: an earlier node that has its value
+  NodeId node = 0;                     // the main layer, such as batch norm or pooling
+  NodeId output = 0;                   // the last node fused into it, whose value it computes
+  std::optional<NodeId> addend = {};   // of a batch norm: added before ReLU
+  bool relu = false;                   // after a batch norm, or before a max pooling
+  std::optional<NodeId> same_as = {};  // of an activation: an earlier node that has its value
 };
 
 // Returns units of all nodes but the input, each in exactly one; a unit comes after its inputs'

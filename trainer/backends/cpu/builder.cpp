@@ -16,20 +16,6 @@ Value& Builder::value(NodeId id, Layout layout) {
   return known != conversions_.end() ? *known->second : convert(made, layout);
 }
 
-void Builder::view_value(NodeId id, Value& of) {
-  set_value(id, view(of, node(id).shape, kPlain));
-}
-
-Value& Builder::view(Value& of, const Shape& shape, Layout layout) {
-  Value& value = new_value(of);
-  value.shape = shape;
-  value.layout = layout;
-  on_backward([this, &of, &value] {
-    for (Buffer* term : value.gradients) pass_gradient(of, term);
-  });
-  return value;
-}
-
 // Adds the value in another layout: a vector of whole registers is the same in both, others are
 // copied.
 Value& Builder::convert(Value& from, Layout layout) {
@@ -42,29 +28,23 @@ Value& Builder::convert(Value& from, Layout layout) {
   to.layout = layout;
   to.data = floats_buffer(floats(to));
   const Relayout copy{batch(), from.shape, machine().lanes()};
-  const auto converter = layout == kPlain ? to_plain : to_blocked;
-  const auto back = layout == kPlain ? to_blocked : to_plain;
-  step({from.data, to.data}, [=, x = from.data, y = to.data](const StepContext&) {
-    converter(copy, x->as<float>(), y->as<float>());
-  });
-  const auto backward = [=, this](Buffer* g, Buffer* dx) {
-    step({g, dx}, [=](const StepContext&) { back(copy, g->as<float>(), dx->as<float>()); });
+  call(layout == kPlain ? to_plain : to_blocked, copy, from.data, to.data);
+  const auto back = [=, this](Buffer* g, Buffer* dx) {
+    call(layout == kPlain ? to_blocked : to_plain, copy, g, dx);
   };
-  on_gradients(to, {{.input = &from, .write = backward}});
+  on_gradients(to, {{.input = &from, .write = back}});
   return to;
 }
 
-std::size_t Builder::floats(const Value& value) const {
-  const Shape& s = value.shape;
-  const bool blocked = value.layout == kBlocked;
+std::size_t Builder::floats(const Shape& s, Layout layout) const {
+  const bool blocked = layout == kBlocked;
   const std::int64_t channels = blocked ? machine().padded(s.channels) : s.channels;
   // Kernels over flat plain tensors work in whole registers, too.
   const std::int64_t elements = batch() * channels * s.height * s.width;
   return static_cast<std::size_t>(machine().padded(elements));
 }
 
-Extent Builder::extent(const Value& value) const {
-  const Shape& s = value.shape;
+Extent Builder::extent(const Shape& s) const {
   return {batch(), machine().padded(s.channels) / machine().lanes(), s.height, s.width};
 }
 
@@ -82,14 +62,14 @@ void Builder::step(std::unique_ptr<Call> call) {
 
 program::Run Builder::add(const Value& value, const Buffer* a, const Buffer* b,
                           const Buffer* sum) const {
-  return [=, run = machine().kernels->add, count = floats(value)](const StepContext&) {
+  return [=, run = kernels().add, count = floats(value)](const StepContext&) {
     run(a->as<float>(), b->as<float>(), sum->as<float>(), count);
   };
 }
 
-std::size_t Builder::plan() {
+void Builder::plan() {
   parameters_.reserve(arena(), micro_batches().size() > 1);
-  return arena().plan();
+  arena().plan();
 }
 
 void Builder::place() {

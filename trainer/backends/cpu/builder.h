@@ -18,6 +18,7 @@ using program::InputGradient;
 using program::Layout;
 using program::StepContext;
 using program::Term;
+using program::Unary;
 using program::Value;
 
 inline constexpr Layout kPlain{0};    // N x C x H x W
@@ -32,11 +33,11 @@ class Builder final : public program::Program {
 
   using Program::value;
   Value& value(NodeId id, Layout layout) override;
-  // Declares that a node's value shares the bytes of `of`, in plain layout and another shape.
-  void view_value(NodeId id, Value& of);
 
-  std::size_t floats(const Value& value) const;
-  Extent extent(const Value& value) const;             // REQUIRES: blocked
+  std::size_t floats(const Shape& shape, Layout layout) const;
+  std::size_t floats(const Value& value) const { return floats(value.shape, value.layout); }
+  Extent extent(const Shape& shape) const;  // blocked
+  Extent extent(const Value& value) const { return extent(value.shape); }
   Desc desc(const Shape& shape, Layout layout) const;  // blocked: channels padded
   Buffer* floats_buffer(std::size_t floats) { return arena().make(floats * sizeof(float)); }
 
@@ -47,9 +48,9 @@ class Builder final : public program::Program {
   // Appends a primitive, which touches its arguments.
   void step(std::unique_ptr<Call> call);
 
-  // Returns the bytes that place() would allocate; allocates none. REQUIRES: called once, instead
-  // of place().
-  std::size_t plan();
+  // Finds the bytes that place() would allocate, arena().bytes(); allocates none. REQUIRES: called
+  // once, instead of place().
+  void plan();
   // Gives every buffer its memory, compiles the primitives, zeroes the parameters. Throws
   // std::bad_alloc.
   void place();
@@ -59,7 +60,6 @@ class Builder final : public program::Program {
  private:
   std::size_t bytes_of(const Value& value) const override { return floats(value) * sizeof(float); }
   Value& convert(Value& from, Layout layout);
-  Value& view(Value& of, const Shape& shape, Layout layout);
 
   Parameters parameters_;
   std::map<const Value*, Value*> conversions_;  // to the other layout

@@ -12,8 +12,8 @@ namespace {
 
 // Slice: the channels of one input within the output.
 struct Slice {
-  std::int64_t images, positions, lanes;  // lanes: 0 if plain
-  std::int64_t channels, of, first;       // of the input, of the output; where it begins
+  std::int64_t images = 0, positions = 0, lanes = 0;  // lanes: 0 if plain
+  std::int64_t of = 0, channels = 0, first = 0;       // of: the output's; first: in the output
 
   // Calls visit(offset in the input, offset in the output, count), all in floats, for each run.
   template <typename Visit>
@@ -47,59 +47,39 @@ struct Slice {
   }
 };
 
-struct ConcatInput {
-  Value* value;
-  Slice slice;
-};
-
-void write_gather(Builder& b, const ConcatInput& input, const Value& y) {
-  b.step({input.value->data, y.data},
-         [slice = input.slice, x = input.value->data, y = y.data](const StepContext&) {
-           slice.for_runs([&](std::int64_t from, std::int64_t to, std::int64_t floats) {
-             std::copy_n(x->as<float>() + from, floats, y->as<float>() + to);
-           });
-         });
-}
-
-void write_scatter(Builder& b, const ConcatInput& input, Buffer* g, Buffer* dx) {
-  b.step({g, dx}, [slice = input.slice, g, dx](const StepContext&) {
-    slice.for_runs([&](std::int64_t to, std::int64_t from, std::int64_t floats) {
-      std::copy_n(g->as<float>() + from, floats, dx->as<float>() + to);
-    });
+// Copies the input's channels to the output, or those of the output's gradient to the input's.
+void gather(const Slice& slice, const float* x, float* y) {
+  slice.for_runs([&](std::int64_t from, std::int64_t to, std::int64_t floats) {
+    std::copy_n(x + from, floats, y + to);
   });
-  clear_padding(b, *input.value, dx);
 }
-
-std::vector<ConcatInput> inputs_of(Builder& b, const Unit& unit, Layout layout) {
-  const Shape& whole = b.node(unit.node).shape;
-  const std::int64_t lanes = layout == kBlocked ? machine().lanes() : 0;
-  std::int64_t first = 0;
-  std::vector<ConcatInput> inputs;
-  for (NodeId input : b.node(unit.node).inputs) {
-    Value& value = b.value(input, layout);
-    const std::int64_t channels = value.shape.channels;
-    inputs.push_back(
-        {&value, {b.batch(), whole.height * whole.width, lanes, channels, whole.channels, first}});
-    first += channels;
-  }
-  return inputs;
+void scatter(const Slice& slice, const float* g, float* dx) {
+  slice.for_runs([&](std::int64_t to, std::int64_t from, std::int64_t floats) {
+    std::copy_n(g + from, floats, dx + to);
+  });
 }
 
 }  // namespace
 
 Result<void> lower_concat(Builder& b, const Unit& unit) {
+  const Node& node = b.node(unit.node);
   const auto is_blocked = [&](NodeId input) { return b.value(input).layout == kBlocked; };
-  const bool blocked = std::ranges::any_of(b.node(unit.node).inputs, is_blocked);
-  const Layout layout = blocked ? kBlocked : kPlain;
-  const std::vector<ConcatInput> inputs = inputs_of(b, unit, layout);
-  const auto needs = [](const ConcatInput& input) { return input.value->needs_gradient; };
-  Value& y = b.make_value(unit.node, layout, std::ranges::any_of(inputs, needs));
+  const Layout layout = std::ranges::any_of(node.inputs, is_blocked) ? kBlocked : kPlain;
+  Slice slice{.images = b.batch(),
+              .positions = node.shape.height * node.shape.width,
+              .lanes = layout == kBlocked ? machine().lanes() : 0,
+              .of = node.shape.channels};
+  Value& y = b.make_value(unit.node, layout, b.needs_gradient(unit));
   std::vector<InputGradient> gradients;
-  for (const ConcatInput& input : inputs) {
-    write_gather(b, input, y);
-    gradients.push_back({.input = input.value, .write = [&b, input](Buffer* g, Buffer* dx) {
-                           write_scatter(b, input, g, dx);
+  for (const NodeId input : node.inputs) {
+    Value& x = b.value(input, layout);
+    slice.channels = x.shape.channels;
+    b.call(gather, slice, x.data, y.data);
+    gradients.push_back({.input = &x, .write = [=, &b, &x](Buffer* g, Buffer* dx) {
+                           b.call(scatter, slice, g, dx);
+                           clear_padding(b, x, dx);
                          }});
+    slice.first += slice.channels;
   }
   clear_padding(b, y, y.data);
   b.on_gradients(y, std::move(gradients));

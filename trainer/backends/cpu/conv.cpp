@@ -127,7 +127,7 @@ tl::unexpected<Error> no_implementation(const Layer& layer) {
 
 DirectConv conv_between(const Builder& b, const Unit& unit, const Layer& layer, Layout in,
                         Layout out) {
-  const Shape& source = b.value(b.node(unit.node).inputs[0]).shape;
+  const Shape& source = b.input(unit).shape;
   DirectConv choice{
       conv_of(layer, b.desc(source, in), b.desc(b.node(unit.node).shape, out)), {}, in, out};
   const std::int64_t h = height_of(layer), w = layer.kernel, g = layer.groups;
@@ -139,7 +139,7 @@ DirectConv conv_between(const Builder& b, const Unit& unit, const Layer& layer, 
 }
 
 std::optional<DirectConv> choose_conv(const Builder& b, const Unit& unit, const Layer& layer) {
-  const Value& source = b.value(b.node(unit.node).inputs[0]);
+  const Value& source = b.input(unit);
   const bool image = layer.groups == 1 && source.shape.channels <= kImageChannels &&
                      source.layout == kPlain && !source.needs_gradient;
   using enum Layout;
@@ -154,18 +154,11 @@ std::optional<DirectConv> choose_conv(const Builder& b, const Unit& unit, const 
   return std::nullopt;
 }
 
-void claim_bias(Builder& b, const Unit& unit, Conv& c) {
-  Parameter* bias = b.parameters().claim(unit.node, "bias");
-  if (bias == nullptr) return;
-  c.offset = &bias->weight;
-  c.offset_gradient = &bias->gradient;
-}
-
 Result<void> lower_direct(Builder& b, const Unit& unit) {
   const Layer& layer = b.node(unit.node).layer;
   const auto choice = choose_conv(b, unit, layer);
   if (!choice) return no_implementation(layer);
-  Value& x = b.value(b.node(unit.node).inputs[0], choice->in);
+  Value& x = b.input(unit, choice->in);
   Value& y = b.make_value(unit.node, choice->out, true);
   Conv c = choice->conv;
   const bool grouped = layer.groups > 1;
@@ -173,9 +166,7 @@ Result<void> lower_direct(Builder& b, const Unit& unit) {
   const Dims extents = grouped ? c.w.dims() : dense;
   const Desc plain = floats_desc(extents, grouped ? Tag::abcde : Tag::abcd);
   Parameter* p = b.parameters().claim(unit.node, "weight", plain, with_extents(c.w, extents));
-  c.weight = &p->weight;
-  c.weight_gradient = &p->gradient;
-  claim_bias(b, unit, c);
+  c.set_tensors(p, b.parameters().claim(unit.node, "bias"));
   const ConvPrimitives& all = choice->primitives;
   write_forward(b, c, all, x, y);
   const auto of_weights = [=, &b, &x](Buffer* g) { write_backward_weights(b, c, all, g, x); };
@@ -198,13 +189,13 @@ bool is_image_window(const Layer& l, const Value& image) {
 
 Result<void> lower_conv(Builder& b, const Unit& unit) {
   const Layer& layer = b.node(unit.node).layer;
-  const Shape& image = b.value(b.node(unit.node).inputs[0]).shape;
+  const Shape& image = b.input(unit).shape;
   const std::int64_t groups = layer.groups, lanes = machine().lanes();
   const bool depthwise = groups > 1 && groups == image.channels && layer.channels == groups;
   if (depthwise) return lower_depthwise(b, unit);
   if (image.height * image.width == 1 && layer.kernel * height_of(layer) > 1)
     return lower_as_dense(b, unit);
-  if (is_image_window(layer, b.value(b.node(unit.node).inputs[0]))) return lower_image(b, unit);
+  if (is_image_window(layer, b.input(unit))) return lower_image(b, unit);
   if (winograd_fits(layer, image)) return lower_winograd(b, unit);
   const bool whole = image.channels / groups % lanes == 0 && layer.channels / groups % lanes == 0;
   return groups == 1 || whole ? lower_direct(b, unit) : lower_as_dense(b, unit);

@@ -18,6 +18,13 @@ struct Conv {
   Dims strides, dilates, padding;
   Buffer *weight = nullptr, *weight_gradient = nullptr;
   Buffer *offset = nullptr, *offset_gradient = nullptr;  // if there is a bias
+
+  void set_tensors(Parameter* weights, Parameter* offsets) {
+    weight = weight_of(weights);
+    weight_gradient = gradient_of(weights);
+    offset = weight_of(offsets);
+    offset_gradient = gradient_of(offsets);
+  }
 };
 
 // ConvPrimitives has the three directions, each if it has a fast implementation.
@@ -50,16 +57,9 @@ void write_backward_data(Builder& b, const Conv& c, const ConvPrimitives& all, B
 void write_backward_weights(Builder& b, const Conv& c, const ConvPrimitives& all, Buffer* g,
                             Value& x);
 
-void claim_bias(Builder& b, const Unit& unit, Conv& c);
-
-// These lower the kinds of convolution; lower_conv chooses among them.
-Result<void> lower_direct(Builder& b, const Unit& unit);
-Result<void> lower_depthwise(Builder& b, const Unit& unit);
-Result<void> lower_as_dense(Builder& b, const Unit& unit);
-// REQUIRES: a window of 3 x 3 over an image of more than three channels; stride, dilation and
-// groups are 1.
-Result<void> lower_winograd(Builder& b, const Unit& unit);
-Result<void> lower_image(Builder& b, const Unit& unit);
+// These lower the kinds of convolution; lower_conv chooses among them. lower_winograd REQUIRES: a
+// window of 3 x 3 over an image of more than three channels; stride, dilation and groups are 1.
+Lower lower_direct, lower_depthwise, lower_as_dense, lower_winograd, lower_image;
 
 tl::unexpected<Error> no_implementation(const Layer& layer);
 

@@ -13,36 +13,6 @@
 namespace detol::inline trainer::cpu {
 namespace {
 
-// Depthwise: a depthwise convolution, with its weights as blocks x height x width x lanes.
-struct Depthwise {
-  Window window;
-  Buffer *weight = nullptr, *weight_gradient = nullptr;
-  Buffer *offset = nullptr, *offset_gradient = nullptr;  // if there is a bias
-  Buffer* scratch = nullptr;
-};
-
-void write_depthwise(Builder& b, const Depthwise& d, Buffer* x, Buffer* y) {
-  b.step({x, y, d.scratch}, [=, run = machine().kernels->depthwise](const StepContext&) {
-    const float* bias = d.offset != nullptr ? d.offset->as<float>() : nullptr;
-    run(d.window, x->as<float>(), d.weight->as<float>(), bias, y->as<float>(),
-        d.scratch->as<float>());
-  });
-}
-
-void write_depthwise_data(Builder& b, const Depthwise& d, Buffer* g, Buffer* dx) {
-  b.step({g, dx, d.scratch}, [=, run = machine().kernels->depthwise_backward](const StepContext&) {
-    run(d.window, g->as<float>(), d.weight->as<float>(), dx->as<float>(), d.scratch->as<float>());
-  });
-}
-
-void write_depthwise_weights(Builder& b, const Depthwise& d, Buffer* g, Buffer* x) {
-  b.step({g, x, d.scratch}, [=, run = machine().kernels->depthwise_weights](const StepContext&) {
-    float* bias = d.offset != nullptr ? d.offset_gradient->as<float>() : nullptr;
-    run(d.window, x->as<float>(), g->as<float>(), d.weight_gradient->as<float>(), bias,
-        d.scratch->as<float>());
-  });
-}
-
 // GroupBlocks maps plain weights to the dense tensor that the primitives read: a block for each
 // group's outputs and inputs, zero elsewhere. Of a window over an image of one pixel, only the
 // centre is used.
@@ -98,53 +68,48 @@ Result<void> lower_depthwise(Builder& b, const Unit& unit) {
   if (layer.channels % machine().lanes() == 0)
     direct = conv_between(b, unit, layer, kBlocked, kBlocked);
   if (direct && (!direct->primitives.forward || direct->conv.w != blocked)) direct.reset();
-  Value& x = b.value(b.node(unit.node).inputs[0], kBlocked);
+  Value& x = b.input(unit, kBlocked);
   Value& y = b.make_value(unit.node, kBlocked, true);
-  Depthwise d{.window = window_of(b, layer, x, y)};
-  Parameter* p = b.parameters().claim(unit.node, "weight", floats_desc(extents, Tag::abcde),
-                                      with_extents(blocked, extents));
-  d.weight = &p->weight;
-  d.weight_gradient = &p->gradient;
+  const Window window = window_of(b, layer, x.shape, y.shape);
+  Parameter* weight = b.parameters().claim(unit.node, "weight", floats_desc(extents, Tag::abcde),
+                                           with_extents(blocked, extents));
   Parameter* bias = b.parameters().claim(unit.node, "bias");
-  if (bias != nullptr) {
-    d.offset = &bias->weight;
-    d.offset_gradient = &bias->gradient;
-  }
-  const auto floats = static_cast<std::size_t>(d.window.padded_floats(machine().lanes()));
-  d.scratch = b.scratch(floats * sizeof(float));
+  const auto floats = static_cast<std::size_t>(window.padded_floats(machine().lanes()));
+  Buffer* scratch = b.scratch(floats * sizeof(float));
   if (direct) {
-    direct->conv.weight = d.weight;
-    direct->conv.weight_gradient = d.weight_gradient;
-    direct->conv.offset = d.offset;
-    direct->conv.offset_gradient = d.offset_gradient;
+    direct->conv.set_tensors(weight, bias);
     write_forward(b, direct->conv, direct->primitives, x, y);
   } else {
-    write_depthwise(b, d, x.data, y.data);
+    b.call(kernels().depthwise, window, x.data, weight_of(weight), weight_of(bias), y.data,
+           scratch);
   }
-  const auto of_weights = [=, &b, &x](Buffer* g) {
+  const auto own = [=, &b, &x](Buffer* g) {
     if (direct && direct->primitives.weights)
       write_backward_weights(b, direct->conv, direct->primitives, g, x);
     else
-      write_depthwise_weights(b, d, g, x.data);
+      b.call(kernels().depthwise_weights, window, x.data, g, gradient_of(weight), gradient_of(bias),
+             scratch);
   };
-  const auto backward = [=, &b](Buffer* g, Buffer* dx) { write_depthwise_data(b, d, g, dx); };
-  b.on_gradients(y, {{.input = &x, .write = backward}}, of_weights);
+  const auto backward = [=, &b](Buffer* g, Buffer* dx) {
+    b.call(kernels().depthwise_backward, window, g, weight_of(weight), dx, scratch);
+  };
+  b.on_gradients(y, {{.input = &x, .write = backward}}, own);
   return {};
 }
 
 Result<void> lower_as_dense(Builder& b, const Unit& unit) {
   const Layer& layer = b.node(unit.node).layer;
-  const Shape& image = b.value(b.node(unit.node).inputs[0]).shape;
+  const Shape& image = b.input(unit).shape;
   const bool pixel = image.height * image.width == 1;
   Layer dense = layer;
   dense.groups = 1;
   if (pixel) dense.kernel = dense.kernel_height = dense.stride = dense.dilation = 1;
   const auto choice = choose_conv(b, unit, dense);
   if (!choice) return no_implementation(layer);
-  Value& x = b.value(b.node(unit.node).inputs[0], choice->in);
+  Value& x = b.input(unit, choice->in);
   Value& y = b.make_value(unit.node, choice->out, true);
   Conv c = choice->conv;
-  claim_bias(b, unit, c);
+  c.set_tensors(nullptr, b.parameters().claim(unit.node, "bias"));
   const std::int64_t groups = layer.groups, height = height_of(layer), width = layer.kernel;
   const std::int64_t taps = height * width, used = pixel ? 1 : taps;
   const GroupBlocks blocks{

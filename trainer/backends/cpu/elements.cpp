@@ -7,6 +7,13 @@
 #include "trainer/backends/dropout.h"
 
 namespace detol::inline trainer::cpu {
+namespace {
+
+void put_on_levels(const Layer& layer, const float* x, float* y, std::size_t floats) {
+  std::transform(x, x + floats, y, [&](float one) { return on_levels(layer, one); });
+}
+
+}  // namespace
 
 void clear_padding(Builder& b, const Value& y, Buffer* values) {
   const std::int64_t lanes = machine().lanes(), used = y.shape.channels % lanes;
@@ -24,99 +31,78 @@ void clear_padding(Builder& b, const Value& y, Buffer* values) {
 
 Result<void> lower_activation(Builder& b, const Unit& unit) {
   const Activation function = b.node(unit.node).layer.activation;
-  Value& x = b.value(b.node(unit.node).inputs[0]);
+  Value& x = b.input(unit);
   Value& y = b.make_value(unit.node, x.layout, x.needs_gradient);
-  const ActivationKernels kernels =
-      machine().kernels->activations[static_cast<std::size_t>(function)];
+  const ActivationKernels& of = kernels().activations[static_cast<std::size_t>(function)];
   const std::size_t floats = b.floats(y);
-  b.step({x.data, y.data}, [=, x = x.data, y = y.data](const StepContext&) {
-    kernels.value(x->as<float>(), y->as<float>(), floats);
-  });
+  b.call(of.value, x.data, y.data, floats);
   if (!row_of(function).keeps_zero) clear_padding(b, y, y.data);
   Buffer* at = has_slope_of_value(function) ? y.data : x.data;
-  const auto backward = [=, &b](Buffer* g, Buffer* dx) {
-    b.step({at, g, dx}, [=](const StepContext&) {
-      kernels.gradient(at->as<float>(), g->as<float>(), dx->as<float>(), floats);
-    });
+  const auto backward = [=, &b, &of](Buffer* g, Buffer* dx) {
+    b.call(of.gradient, at, g, dx, floats);
   };
   b.on_gradients(y, {{.input = &x, .term = Term::kOver, .write = backward}});
   return {};
 }
 
 Result<void> lower_quantize(Builder& b, const Unit& unit) {
-  const Layer layer = b.node(unit.node).layer;
-  Value& x = b.value(b.node(unit.node).inputs[0]);
-  Value& y = b.make_value(unit.node, x.layout, x.needs_gradient);
-  const std::size_t floats = b.floats(y);
-  b.step({x.data, y.data}, [=, x = x.data, y = y.data](const StepContext&) {
-    const float* from = x->as<float>();
-    std::transform(from, from + floats, y->as<float>(),
-                   [&layer](float one) { return on_levels(layer, one); });
-  });
-  b.on_gradients(y, {{.input = &x, .term = Term::kSame}});
+  Value& x = b.input(unit);
+  const auto forward = [&](Buffer* from, Buffer* to) {
+    b.call(put_on_levels, b.node(unit.node).layer, from, to, b.floats(x));
+  };
+  b.unary(unit, x, {.forward = forward});
   return {};
 }
 
 Result<void> lower_flatten(Builder& b, const Unit& unit) {
-  b.view_value(unit.node, b.value(b.node(unit.node).inputs[0], kPlain));
+  b.set_value(unit.node, b.view(b.input(unit, kPlain), b.node(unit.node).shape, kPlain));
   return {};
 }
 
 Result<void> lower_scale(Builder& b, const Unit& unit) {
-  Value& x = b.value(b.node(unit.node).inputs[0], kBlocked);
-  Value& s = b.value(b.node(unit.node).inputs[1], kBlocked);
-  Value& y = b.make_value(unit.node, kBlocked, x.needs_gradient || s.needs_gradient);
+  Value& x = b.input(unit, kBlocked);
+  Value& s = b.input(unit, kBlocked, 1);
+  Value& y = b.make_value(unit.node, kBlocked, b.needs_gradient(unit));
   const Extent e = b.extent(x);
-  const Kernels& kernels = *machine().kernels;
-  b.step({x.data, s.data, y.data},
-         [=, run = kernels.scale, x = x.data, s = s.data, y = y.data](const StepContext&) {
-           run(e, x->as<float>(), s->as<float>(), y->as<float>());
-         });
-  const auto backward = [=, &b, &s, run = kernels.scale](Buffer* g, Buffer* dx) {
-    b.step({g, s.data, dx}, [=, s = s.data](const StepContext&) {
-      run(e, g->as<float>(), s->as<float>(), dx->as<float>());
-    });
+  b.call(kernels().scale, e, x.data, s.data, y.data);
+  const auto of_values = [=, &b, s = s.data](Buffer* g, Buffer* dx) {
+    b.call(kernels().scale, e, g, s, dx);
   };
-  const auto backward_of_scales = [=, &b, &x, run = kernels.scale_gradient](Buffer* g, Buffer* ds) {
-    b.step({g, x.data, ds}, [=, x = x.data](const StepContext&) {
-      run(e, g->as<float>(), x->as<float>(), ds->as<float>());
-    });
+  const auto of_scales = [=, &b, x = x.data](Buffer* g, Buffer* ds) {
+    b.call(kernels().scale_gradient, e, g, x, ds);
   };
-  b.on_gradients(y, {{.input = &s, .write = backward_of_scales},
-                     {.input = &x, .term = Term::kOver, .write = backward}});
+  b.on_gradients(y, {{.input = &s, .write = of_scales},
+                     {.input = &x, .term = Term::kOver, .write = of_values}});
   return {};
 }
 
 Result<void> lower_dropout(Builder& b, const Unit& unit) {
-  Value& x = b.value(b.node(unit.node).inputs[0], kBlocked);
-  Value& y = b.make_value(unit.node, kBlocked, x.needs_gradient);
-  const std::size_t floats = b.floats(y);
-  const double rate = b.node(unit.node).layer.rate;
+  Value& x = b.input(unit, kBlocked);
+  const std::size_t floats = b.floats(x);
   const Dropout all{.extent = b.extent(x),
                     .groups = (x.shape.channels + kDropoutGroup - 1) / kDropoutGroup};
   Buffer* mask = b.floats_buffer(floats);
-  const Kernels& kernels = *machine().kernels;
-  b.step({x.data, y.data, mask},
-         [=, &kernels, x = x.data, y = y.data, node = unit.node](const StepContext& context) {
-           if (!context.training) {
-             std::copy_n(x->as<float>(), floats, y->as<float>());
-             return;
-           }
-           const DropoutDraw draw = draw_of(
-               {context.settings.seed, context.settings.step, node, context.shard.first}, rate);
-           Dropout call = all;
-           call.first = context.shard.first;
-           call.key = draw.key;
-           call.threshold = draw.threshold;
-           call.kept = draw.kept;
-           kernels.dropout(call, x->as<float>(), mask->as<float>(), y->as<float>());
-         });
-  const auto backward = [=, &b, run = kernels.multiply](Buffer* g, Buffer* dx) {
-    b.step({g, mask, dx}, [=](const StepContext&) {
-      run(g->as<float>(), mask->as<float>(), dx->as<float>(), floats);
+  const auto forward = [=, &b, rate = b.node(unit.node).layer.rate, node = unit.node](Buffer* from,
+                                                                                      Buffer* to) {
+    b.step({from, to, mask}, [=](const StepContext& context) {
+      if (!context.training) {
+        std::copy_n(from->as<float>(), floats, to->as<float>());
+        return;
+      }
+      const DropoutDraw draw =
+          draw_of({context.settings.seed, context.settings.step, node, context.shard.first}, rate);
+      Dropout call = all;
+      call.first = context.shard.first;
+      call.key = draw.key;
+      call.threshold = draw.threshold;
+      call.kept = draw.kept;
+      kernels().dropout(call, from->as<float>(), mask->as<float>(), to->as<float>());
     });
   };
-  b.on_gradients(y, {{.input = &x, .term = Term::kOver, .write = backward}});
+  const auto backward = [=, &b](Buffer* g, Buffer* dx) {
+    b.call(kernels().multiply, g, mask, dx, floats);
+  };
+  b.unary(unit, x, {.forward = forward, .backward = backward, .term = Term::kOver});
   return {};
 }
 

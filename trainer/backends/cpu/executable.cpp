@@ -1,5 +1,7 @@
 // One candidate, compiled: [forward steps][loss][backward steps][optimiser].
 
+#include "trainer/backends/program/executable.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +15,6 @@
 #include "trainer/backends/cpu/lower.h"
 #include "trainer/backends/loss.h"
 #include "trainer/backends/precision.h"
-#include "trainer/backends/program/rank_step.h"
 
 namespace detol::inline trainer {
 namespace cpu {
@@ -24,7 +25,7 @@ constexpr program::Lowerings<Builder> kLowerings = {
     lower_activation, lower_pool,    lower_global_pool, lower_flatten,
     lower_scale,      lower_dropout, lower_concat,      lower_quantize};
 
-class CpuExecutable final : public Executable {
+class CpuExecutable final : public program::ProgramExecutable {
  public:
   CpuExecutable(const Network& network, const Recipe& recipe, const Placement& placement)
       : builder_(network, recipe, placement),
@@ -38,39 +39,36 @@ class CpuExecutable final : public Executable {
   // instead of compile().
   Result<std::size_t> plan(const Network& network) {
     DETOL_TRY(lower(network));
-    const std::size_t arena_bytes = builder_.plan();
-    return arena_bytes +
-           bytes_of_sums(builder_.recipe(), gradient_buckets(), builder_.group().size());
+    builder_.plan();
+    return bytes();
   }
 
   Result<void> compile(const Network& network) {
     DETOL_TRY(lower(network));
     builder_.place();
     buckets_ = builder_.parameters().buckets();
-    ranks_.emplace(builder_.recipe(), builder_.group(), gradient_buckets());
+    sum_over_ranks(gradient_buckets());
     std::ranges::fill(targets().mixes, MixedLabel{});
     return {};
   }
 
-  std::span<const Shard> micro_batches() const override { return builder_.micro_batches(); }
   std::span<float> images() override {
-    return {images_->as<float>(), static_cast<std::size_t>(batch_ * image_floats_)};
+    return {inputs_.images->as<float>(), static_cast<std::size_t>(batch_ * image_floats_)};
   }
   BatchTargets targets() override {
     const auto images = static_cast<std::size_t>(batch_);
-    const auto targets = static_cast<std::size_t>(
-        takes_labels(training_loss_of(builder_.recipe())) ? 0 : batch_ * outputs_);
-    return {.labels = {labels_->as<std::int32_t>(), images},
-            .targets = {targets_->as<float>(), targets},
-            .mixes = {mixes_->as<MixedLabel>(), images}};
+    const bool labels = takes_labels(training_loss_of(builder_.recipe()));
+    const auto targets = static_cast<std::size_t>(labels ? 0 : batch_ * outputs_);
+    return {.labels = {inputs_.labels->as<std::int32_t>(), images},
+            .targets = {inputs_.targets->as<float>(), targets},
+            .mixes = {inputs_.mixes->as<MixedLabel>(), images}};
   }
   std::span<const float> logits() const override {
     return {logits_->as<float>(), static_cast<std::size_t>(batch_ * outputs_)};
   }
 
   BatchResult accumulate(const StepSettings& settings, const Shard& shard) override {
-    const auto unused = images().subspan(static_cast<std::size_t>(shard.count * image_floats_));
-    std::ranges::fill(unused, 0.0f);  // keeps their activations finite and gradients zero
+    clear_unused_images(shard);
     run_step({true, settings, shard});
     builder_.parameters().finish_micro_batch(shard.first == micro_batches().front().first);
     return result_;
@@ -78,15 +76,11 @@ class CpuExecutable final : public Executable {
 
   void update(const StepSettings& settings) override {
     Parameters& parameters = builder_.parameters();
-    const auto of_gradients = ranks_->finish(gradients(), settings);
+    const std::optional<StepSettings> of_gradients =
+        ranks() != nullptr ? ranks()->finish(gradients(), settings) : settings;
     if (!of_gradients) return;
     const UpdateNumbers now = program::update_numbers(builder_.recipe(), *of_gradients);
     parameters.update(&now);
-  }
-
-  void share_state() override { ranks_->share(); }
-  void share_statistics() override {
-    program::share_statistics(builder_.group(), builder_.parameters());
   }
 
   BatchResult evaluate(std::int64_t count) override {
@@ -103,17 +97,10 @@ class CpuExecutable final : public Executable {
                          .batch = count});
   }
 
-  TrainingState state() const override {
-    TrainingState state = builder_.parameters().state();
-    save(*ranks_, builder_.parameters(), state);
-    return state;
+  std::size_t bytes() const override {
+    return builder_.arena().bytes() +
+           bytes_of_sums(builder_.recipe(), gradient_buckets(), builder_.group().size());
   }
-
-  void set_state(const TrainingState& state) override {
-    builder_.parameters().set_state(state);
-    restore(*ranks_, builder_.parameters(), state);
-  }
-  std::size_t bytes() const override { return builder_.arena().bytes(); }
 
   // Adds the seconds of one training step to those of its nodes.
   void time_step(std::vector<NodeTime>& nodes) {
@@ -129,8 +116,11 @@ class CpuExecutable final : public Executable {
   }
 
  private:
+  const program::Program& program() const override { return builder_; }
+
   Result<void> lower(const Network& network) {
-    make_inputs();
+    inputs_ = builder_.make_inputs(kPlain, outputs_);
+    image_floats_ = network.input_shape().elements();
     DETOL_TRY(program::lower_network(builder_, network, kLowerings));
     make_loss(builder_.value(network.nodes().size() - 1, kPlain));
     builder_.lower_backward();
@@ -148,42 +138,25 @@ class CpuExecutable final : public Executable {
         builder_.run(step, step + 1, context);
         builder_.group().advance();
       }
-      ranks_->start_next(gradients());
+      ranks()->start_next(gradients());
     }
     builder_.run(step, builder_.size(), context);
   }
 
   // Returns whether sums begin inside the step: in a group that trains its shard as one
   // micro-batch.
-  bool overlaps() const {
-    return !ranks_->is_alone() && !buckets_.empty() && micro_batches().size() == 1;
-  }
+  bool overlaps() { return ranks() != nullptr && !buckets_.empty() && micro_batches().size() == 1; }
 
-  std::span<float> gradients() {
-    Parameters& parameters = builder_.parameters();
+  std::span<float> gradients() const {
+    const Parameters& parameters = builder_.parameters();
     return {parameters.gradients(), parameters.trainable()};
   }
 
-  std::vector<GradientBucket> gradient_buckets() {
+  std::vector<GradientBucket> gradient_buckets() const {
     std::vector<GradientBucket> buckets;
     for (const program::ScheduledBucket& one : builder_.parameters().buckets())
       buckets.push_back(one.bucket);
     return buckets;
-  }
-
-  void make_inputs() {
-    Value& input = builder_.make_value(0, kPlain, false);
-    image_floats_ = input.shape.elements();
-    images_ = input.data;
-    const auto images = static_cast<std::size_t>(batch_);
-    const std::size_t targets = takes_labels(training_loss_of(builder_.recipe()))
-                                    ? 1
-                                    : images * static_cast<std::size_t>(outputs_);
-    labels_ = builder_.arena().make_persistent(images * sizeof(std::int32_t));
-    targets_ = builder_.arena().make_persistent(targets * sizeof(float));
-    mixes_ = builder_.arena().make_persistent(images * sizeof(MixedLabel));
-    builder_.arena().use(images_, -1);
-    builder_.arena().use(images_, Arena::kAlways);
   }
 
   void make_loss(Value& logits) {
@@ -211,9 +184,8 @@ class CpuExecutable final : public Executable {
   std::int64_t image_floats_ = 0;
   std::size_t loss_step_ = 0;
   std::vector<program::ScheduledBucket> buckets_;
-  std::optional<program::RankStep> ranks_;  // once compiled
-  Buffer *images_ = nullptr, *labels_ = nullptr, *logits_ = nullptr;
-  Buffer *targets_ = nullptr, *mixes_ = nullptr;
+  program::Inputs inputs_;
+  Buffer* logits_ = nullptr;
   Loss loss_, plain_loss_;
   BatchResult result_;
 };

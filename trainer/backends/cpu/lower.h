@@ -12,7 +12,7 @@
 namespace detol::inline trainer::cpu {
 
 // Returns the window of a layer over blocked values.
-inline Window window_of(const Builder& b, const Layer& layer, const Value& x, const Value& y) {
+inline Window window_of(const Builder& b, const Layer& layer, const Shape& x, const Shape& y) {
   return {b.extent(x),  b.extent(y),    height_of(layer),     layer.kernel,
           layer.stride, layer.dilation, padding_above(layer), padding_beside(layer)};
 }
@@ -34,17 +34,8 @@ auto caught(Action action) -> decltype(action()) {
   }
 }
 
-Result<void> lower_conv(Builder& builder, const Unit& unit);
-Result<void> lower_dense(Builder& builder, const Unit& unit);
-Result<void> lower_norm(Builder& builder, const Unit& unit);
-Result<void> lower_activation(Builder& builder, const Unit& unit);
-Result<void> lower_pool(Builder& builder, const Unit& unit);
-Result<void> lower_global_pool(Builder& builder, const Unit& unit);
-Result<void> lower_flatten(Builder& builder, const Unit& unit);
-Result<void> lower_scale(Builder& builder, const Unit& unit);
-Result<void> lower_dropout(Builder& builder, const Unit& unit);
-Result<void> lower_quantize(Builder& builder, const Unit& unit);
-Result<void> lower_concat(Builder& builder, const Unit& unit);
-Result<void> lower_layer_norm(Builder& builder, const Unit& unit);
+using Lower = Result<void>(Builder& builder, const Unit& unit);
+Lower lower_conv, lower_dense, lower_norm, lower_layer_norm, lower_activation, lower_pool,
+    lower_global_pool, lower_flatten, lower_scale, lower_dropout, lower_concat, lower_quantize;
 
 }  // namespace detol::inline trainer::cpu

@@ -18,27 +18,25 @@ namespace detol::inline trainer::cpu {
 namespace {
 
 // Norm is shared by both directions; it lives as long as the candidate.
-struct Norm {
+struct Norm : program::NormTensors {
   Extent extent;
   std::size_t channels = 0;  // padded
   double count = 0;          // values per channel, of all ranks if synchronised
   bool relu = false;
   Group* group = nullptr;  // if synchronised
   const Buffer *x = nullptr, *addend = nullptr, *y = nullptr;
-  const Parameter *gamma = nullptr, *beta = nullptr, *running_mean = nullptr,
-                  *running_var = nullptr;
-  // Per channel, in the kernels' float format.
+  // Per channel, in the kernels' float format and in doubles.
   Buffer *mean = nullptr, *scale = nullptr, *mean_g = nullptr, *slope = nullptr;
-  std::vector<double> wide_mean, variance, sum, moment;
-  std::vector<double> shared;  // what the group sums up
+  Buffer *wide_mean = nullptr, *variance = nullptr, *sum = nullptr, *moment = nullptr;
+  Buffer* shared = nullptr;  // what the group sums up
 
   void reserve(Arena& arena, std::int64_t padded) {
     channels = static_cast<std::size_t>(padded);
-    for (Buffer** buffer : {&mean, &scale, &mean_g, &slope}) {
+    for (Buffer** buffer : {&mean, &scale, &mean_g, &slope})
       *buffer = arena.make_persistent(channels * sizeof(float));
-    }
-    for (auto* vector : {&wide_mean, &variance, &sum, &moment}) vector->resize(channels);
-    if (group != nullptr) shared.resize(2 * channels + 1);
+    for (Buffer** buffer : {&wide_mean, &variance, &sum, &moment})
+      *buffer = arena.make_persistent(channels * sizeof(double));
+    if (group != nullptr) shared = arena.make_persistent((2 * channels + 1) * sizeof(double));
   }
 
   Extent used(const StepContext& context) const {
@@ -63,25 +61,27 @@ NormForward call_of(const Norm& norm, const Extent& extent) {
 // running mean, the same on every rank, so that a large mean costs the variance no digits.
 void combine_statistics(Norm& norm) {
   const auto* origin = norm.running_mean->weight.as<float>();
+  auto *mean = norm.wide_mean->as<double>(), *variance = norm.variance->as<double>();
+  const std::span shared(norm.shared->as<double>(), 2 * norm.channels + 1);
   for (std::size_t c = 0; c < norm.channels; ++c) {
-    const double mean = norm.wide_mean[c] - static_cast<double>(origin[c]);
-    norm.shared[c] = norm.count * mean;
-    norm.shared[norm.channels + c] = norm.count * (norm.variance[c] + mean * mean);
+    const double distance = mean[c] - static_cast<double>(origin[c]);
+    shared[c] = norm.count * distance;
+    shared[norm.channels + c] = norm.count * (variance[c] + distance * distance);
   }
-  norm.shared.back() = norm.count;
-  norm.group->sum(std::span(norm.shared));
-  norm.count = norm.shared.back();
+  shared.back() = norm.count;
+  norm.group->sum(shared);
+  norm.count = shared.back();
   for (std::size_t c = 0; c < norm.channels; ++c) {
-    const double mean = norm.shared[c] / norm.count;
-    norm.wide_mean[c] = static_cast<double>(origin[c]) + mean;
-    norm.variance[c] = std::max(0.0, norm.shared[norm.channels + c] / norm.count - mean * mean);
+    const double distance = shared[c] / norm.count;
+    mean[c] = static_cast<double>(origin[c]) + distance;
+    variance[c] = std::max(0.0, shared[norm.channels + c] / norm.count - distance * distance);
   }
 }
 
 void measure(Norm& norm, const StepContext& context) {
   const Extent extent = norm.used(context);
-  machine().kernels->norm_statistics(extent, norm.x->as<float>(), norm.wide_mean.data(),
-                                     norm.variance.data());
+  auto *mean = norm.wide_mean->as<double>(), *variance = norm.variance->as<double>();
+  kernels().norm_statistics(extent, norm.x->as<float>(), mean, variance);
   norm.count = static_cast<double>(extent.images * extent.positions());
   if (norm.group != nullptr) combine_statistics(norm);
   const double unbias = norm.count > 1 ? norm.count / (norm.count - 1) : 1;
@@ -92,28 +92,27 @@ void measure(Norm& norm, const StepContext& context) {
     statistic = static_cast<float>(old + kStatisticsMomentum * (measured - old));
   };
   for (std::size_t c = 0; c < norm.channels; ++c) {
-    move(running_mean[c], norm.wide_mean[c]);
-    move(running_var[c], norm.variance[c] * unbias);
+    move(running_mean[c], mean[c]);
+    move(running_var[c], variance[c] * unbias);
   }
 }
 
 void recall(Norm& norm) {
-  for (std::size_t c = 0; c < norm.channels; ++c) {
-    norm.wide_mean[c] = static_cast<double>(norm.running_mean->weight.as<float>()[c]);
-    norm.variance[c] = static_cast<double>(norm.running_var->weight.as<float>()[c]);
-  }
+  std::copy_n(norm.running_mean->weight.as<float>(), norm.channels, norm.wide_mean->as<double>());
+  std::copy_n(norm.running_var->weight.as<float>(), norm.channels, norm.variance->as<double>());
 }
 
 void run_forward(Norm& norm, const StepContext& context) {
   context.training ? measure(norm, context) : recall(norm);
   const auto* gamma = norm.gamma->weight.as<float>();
+  const auto *wide_mean = norm.wide_mean->as<double>(), *variance = norm.variance->as<double>();
   auto *mean = norm.mean->as<float>(), *scale = norm.scale->as<float>();
   for (std::size_t c = 0; c < norm.channels; ++c) {
-    mean[c] = static_cast<float>(norm.wide_mean[c]);
-    scale[c] = static_cast<float>(static_cast<double>(gamma[c]) /
-                                  std::sqrt(norm.variance[c] + kNormEpsilon));
+    mean[c] = static_cast<float>(wide_mean[c]);
+    scale[c] =
+        static_cast<float>(static_cast<double>(gamma[c]) / std::sqrt(variance[c] + kNormEpsilon));
   }
-  machine().kernels->norm_forward(call_of(norm, norm.extent));
+  kernels().norm_forward(call_of(norm, norm.extent));
 }
 
 // Zeroes the gradient of the images behind those of the shard.
@@ -124,35 +123,34 @@ void clear_unused(const Norm& norm, const StepContext& context, const Buffer* gr
 }
 
 void combine_sums(Norm& norm) {
-  std::ranges::copy(norm.sum, norm.shared.begin());
-  std::ranges::copy(norm.moment, norm.shared.begin() + std::ssize(norm.sum));
-  norm.group->sum(std::span(norm.shared));
-  const auto moments = norm.shared.begin() + std::ssize(norm.sum);
-  std::copy(norm.shared.begin(), moments, norm.sum.begin());
-  std::copy_n(moments, norm.moment.size(), norm.moment.begin());
+  auto *sum = norm.sum->as<double>(), *moment = norm.moment->as<double>();
+  const std::span shared(norm.shared->as<double>(), 2 * norm.channels);
+  std::copy_n(moment, norm.channels, std::copy_n(sum, norm.channels, shared.begin()));
+  norm.group->sum(shared);
+  std::copy_n(shared.begin(), norm.channels, sum);
+  std::copy_n(shared.begin() + std::ssize(shared) / 2, norm.channels, moment);
 }
 
 // Computes the parameters' gradients of this rank alone: the group adds up all gradients later.
 void run_sums(Norm& norm, const StepContext& context, const Buffer* term, const Buffer* other,
               const Buffer* g) {
-  machine().kernels->norm_sums({call_of(norm, norm.used(context)), term->as<float>(),
-                                other != nullptr ? other->as<float>() : nullptr,
-                                g != nullptr ? g->as<float>() : nullptr, norm.sum.data(),
-                                norm.moment.data()});
+  auto *sum = norm.sum->as<double>(), *moment = norm.moment->as<double>();
+  const auto* variance = norm.variance->as<double>();
+  kernels().norm_sums({call_of(norm, norm.used(context)), term->as<float>(),
+                       other != nullptr ? other->as<float>() : nullptr,
+                       g != nullptr ? g->as<float>() : nullptr, sum, moment});
   if (g != nullptr) clear_unused(norm, context, g);
   auto* gamma_gradient = norm.gamma->gradient.as<float>();
   auto* beta_gradient = norm.beta->gradient.as<float>();
   for (std::size_t c = 0; c < norm.channels; ++c) {
-    gamma_gradient[c] =
-        static_cast<float>(norm.moment[c] / std::sqrt(norm.variance[c] + kNormEpsilon));
-    beta_gradient[c] = static_cast<float>(norm.sum[c]);
+    gamma_gradient[c] = static_cast<float>(moment[c] / std::sqrt(variance[c] + kNormEpsilon));
+    beta_gradient[c] = static_cast<float>(sum[c]);
   }
   if (norm.group != nullptr) combine_sums(norm);
   auto *mean_g = norm.mean_g->as<float>(), *slope = norm.slope->as<float>();
   for (std::size_t c = 0; c < norm.channels; ++c) {
-    mean_g[c] = static_cast<float>(norm.sum[c] / norm.count);
-    slope[c] =
-        static_cast<float>(norm.moment[c] / ((norm.variance[c] + kNormEpsilon) * norm.count));
+    mean_g[c] = static_cast<float>(sum[c] / norm.count);
+    slope[c] = static_cast<float>(moment[c] / ((variance[c] + kNormEpsilon) * norm.count));
   }
 }
 
@@ -160,15 +158,15 @@ void run_backward(const Norm& norm, const StepContext& context, const Buffer* g,
                   const Buffer* dx) {
   NormForward forward = call_of(norm, norm.used(context));
   forward.relu = norm.relu && !g_is_masked;
-  machine().kernels->norm_backward({forward, g->as<float>(), norm.mean_g->as<float>(),
-                                    norm.slope->as<float>(), dx->as<float>()});
+  kernels().norm_backward({forward, g->as<float>(), norm.mean_g->as<float>(),
+                           norm.slope->as<float>(), dx->as<float>()});
   clear_unused(norm, context, dx);
 }
 
 }  // namespace
 
 Result<void> lower_norm(Builder& b, const Unit& unit) {
-  Value& x = b.value(b.node(unit.node).inputs[0], kBlocked);
+  Value& x = b.input(unit, kBlocked);
   Value* addend = unit.addend ? &b.value(*unit.addend, kBlocked) : nullptr;
   Value& y = b.make_value(unit.output, kBlocked, true);
   auto norm = std::make_shared<Norm>();
@@ -179,16 +177,13 @@ Result<void> lower_norm(Builder& b, const Unit& unit) {
   norm->x = x.data;
   norm->addend = addend != nullptr ? addend->data : nullptr;
   norm->y = y.data;
-  norm->gamma = b.parameters().claim(unit.node, "gamma");
-  norm->beta = b.parameters().claim(unit.node, "beta");
-  norm->running_mean = b.parameters().claim(unit.node, "running_mean");
-  norm->running_var = b.parameters().claim(unit.node, "running_var");
+  static_cast<program::NormTensors&>(*norm) = claim_norm(b.parameters(), unit.node);
   std::vector<Buffer*> uses = {x.data, y.data};
   if (addend != nullptr) uses.push_back(addend->data);
   b.step(uses, [norm](const StepContext& context) { run_forward(*norm, context); });
-  const auto sums = [&b, norm](const std::vector<Buffer*>& uses, const Buffer* term,
+  const auto sums = [&b, norm](const std::vector<Buffer*>& touched, const Buffer* term,
                                const Buffer* other, const Buffer* masked) {
-    b.step(uses,
+    b.step(touched,
            [=](const StepContext& context) { run_sums(*norm, context, term, other, masked); });
   };
   const auto input = [&b, norm, x = x.data](Buffer* g, bool is_masked, Buffer* dx) {

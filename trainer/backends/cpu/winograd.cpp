@@ -5,35 +5,6 @@
 namespace detol::inline trainer::cpu {
 namespace {
 
-struct WinogradConv {
-  Extent in, out;
-  Parameter *weight = nullptr, *offset = nullptr;  // offset: if there is a bias
-  Buffer* scratch = nullptr;
-};
-
-void write_winograd(Builder& b, const WinogradConv& m, Buffer* x, Buffer* y) {
-  b.step({x, y}, [=, run = machine().kernels->winograd](const StepContext&) {
-    const float* bias = m.offset != nullptr ? m.offset->weight.as<float>() : nullptr;
-    run(m.in, m.out, x->as<float>(), m.weight->weight.as<float>(), bias, y->as<float>(),
-        m.scratch->as<float>());
-  });
-}
-
-void write_winograd_data(Builder& b, const WinogradConv& m, Buffer* g, Buffer* dx) {
-  b.step({g, dx}, [=, run = machine().kernels->winograd_backward](const StepContext&) {
-    run(m.in, m.out, g->as<float>(), m.weight->weight.as<float>(), dx->as<float>(),
-        m.scratch->as<float>());
-  });
-}
-
-void write_winograd_weights(Builder& b, const WinogradConv& m, Buffer* g, Buffer* x) {
-  b.step({g, x}, [=, run = machine().kernels->winograd_weights](const StepContext&) {
-    float* bias = m.offset != nullptr ? m.offset->gradient.as<float>() : nullptr;
-    run(m.in, m.out, x->as<float>(), g->as<float>(), m.weight->gradient.as<float>(), bias,
-        m.scratch->as<float>());
-  });
-}
-
 // Returns whether Winograd is faster. Tiles that cross the border waste work: for an image of 5 x
 // 5, more than half of it. With few tiles, the transformation of the weights costs more than it
 // saves, most of all if the weights exceed the cache: measured with 16 to 256 channels and 1 to 128
@@ -47,7 +18,7 @@ bool winograd_pays(const Shape& image, std::int64_t images, std::int64_t outputs
 }  // namespace
 
 Result<void> lower_winograd(Builder& b, const Unit& unit) {
-  const Shape image = b.value(b.node(unit.node).inputs[0]).shape;
+  const Shape image = b.input(unit).shape;
   const std::int64_t channels = b.node(unit.node).layer.channels;
   const std::int64_t inputs = machine().padded(image.channels);
   const std::int64_t outputs = machine().padded(channels);
@@ -55,18 +26,23 @@ Result<void> lower_winograd(Builder& b, const Unit& unit) {
   const Tag blocks = machine().lanes() == 16 ? Tag::OIhw16i16o : Tag::OIhw8i8o;
   const Desc native = floats_desc({outputs, inputs, 3, 3}, blocks);
   if (!winograd_pays(image, b.largest_batch(), channels)) return lower_direct(b, unit);
-  Value& x = b.value(b.node(unit.node).inputs[0], kBlocked);
+  Value& x = b.input(unit, kBlocked);
   Value& y = b.make_value(unit.node, kBlocked, true);
   const auto floats = static_cast<std::size_t>(winograd_scratch(inputs, outputs));
-  WinogradConv m{.in = b.extent(x), .out = b.extent(y)};
-  m.weight = b.parameters().claim(unit.node, "weight", floats_desc(extents, Tag::abcd),
-                                  with_extents(native, extents));
-  m.offset = b.parameters().claim(unit.node, "bias");
-  m.scratch = b.scratch(floats * sizeof(float));
-  write_winograd(b, m, x.data, y.data);
-  const auto of_weights = [=, &b, &x](Buffer* g) { write_winograd_weights(b, m, g, x.data); };
-  const auto backward = [=, &b](Buffer* g, Buffer* dx) { write_winograd_data(b, m, g, dx); };
-  b.on_gradients(y, {{.input = &x, .write = backward}}, of_weights);
+  const Extent in = b.extent(x), out = b.extent(y);
+  Parameter* weight = b.parameters().claim(unit.node, "weight", floats_desc(extents, Tag::abcd),
+                                           with_extents(native, extents));
+  Parameter* bias = b.parameters().claim(unit.node, "bias");
+  Buffer* scratch = b.scratch(floats * sizeof(float));
+  b.call(kernels().winograd, in, out, x.data, weight_of(weight), weight_of(bias), y.data, scratch);
+  const auto own = [=, &b, x = x.data](Buffer* g) {
+    b.call(kernels().winograd_weights, in, out, x, g, gradient_of(weight), gradient_of(bias),
+           scratch);
+  };
+  const auto backward = [=, &b](Buffer* g, Buffer* dx) {
+    b.call(kernels().winograd_backward, in, out, g, weight_of(weight), dx, scratch);
+  };
+  b.on_gradients(y, {{.input = &x, .write = backward}}, own);
   return {};
 }
 

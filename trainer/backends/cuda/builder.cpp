@@ -51,15 +51,9 @@ std::size_t Builder::bytes_of(const Value& value) const {
 Value& Builder::flattened(Value& x) {
   if (x.positions() == 1) return x;
   Value& y = new_value({.channels = x.shape.elements()}, kOfNetwork, x.needs_gradient);
-  const FlattenCall call{batch(), x.positions(), x.shape.channels};
-  step({x.data, y.data}, [=, type = type_, x = x.data, y = y.data](const StepContext&) {
-    flatten(type, call, x->data, y->data, device().stream);
-  });
-  const auto backward = [=, this](Buffer* g, Buffer* dx) {
-    step({g, dx}, [=, type = type_](const StepContext&) {
-      unflatten(type, call, g->data, dx->data, device().stream);
-    });
-  };
+  const FlattenCall shape{batch(), x.positions(), x.shape.channels};
+  launch(flatten, shape, x.data, y.data);
+  const auto backward = [=, this](Buffer* g, Buffer* dx) { launch(unflatten, shape, g, dx); };
   on_gradients(y, {{.input = &x, .write = backward}});
   return y;
 }

@@ -24,6 +24,7 @@ using program::Run;
 using program::Step;
 using program::StepContext;
 using program::Term;
+using program::Unary;
 using program::Value;
 
 inline constexpr Layout kOfNetwork{0};  // in Builder::type()
@@ -33,6 +34,11 @@ inline constexpr Layout kFloats{1};     // in floats, also if that is not: logit
 inline std::int64_t channels_of(const Value& value) {
   return padded(value.shape.channels);
 }
+
+// DeviceStream stands for the device's stream among the arguments of a kernel.
+struct DeviceStream {
+  operator Stream() const { return device().stream; }
+};
 
 // TunableConv is a convolution in one direction that several algorithms can compute.
 struct TunableConv {
@@ -47,6 +53,7 @@ class Builder final : public program::Program {
           std::size_t most_scratch);
 
   Type type() const { return type_; }
+  Type type_of(const Value& value) const { return value.layout == kFloats ? Type::kFloat : type_; }
   bool tf32() const { return precision_of(recipe()) == PrecisionKind::kTf32; }
   RankSums& sums() const { return sums_; }
   Parameters& parameters() { return parameters_; }
@@ -61,6 +68,13 @@ class Builder final : public program::Program {
   std::int64_t elements(const Value& value) const { return rows(value) * channels_of(value); }
   Buffer* floats(std::int64_t count) {
     return arena().make_persistent(static_cast<std::size_t>(count) * sizeof(float));
+  }
+
+  // Appends a call of a kernel, with the network's type before the arguments and the stream after
+  // them, as of Program::call().
+  template <typename... Parameters, typename... Arguments>
+  void launch(void (*kernel)(Type, Parameters...), const Arguments&... arguments) {
+    call(kernel, type_, arguments..., DeviceStream());
   }
 
   program::Run add(const Value& value, const Buffer* a, const Buffer* b,

@@ -1,8 +1,7 @@
 #include "trainer/backends/cuda/compiled.h"
 
-#include <array>
+#include <algorithm>
 
-#include "core/table.h"
 #include "trainer/backends/cuda/clock.h"
 #include "trainer/backends/cuda/lower.h"
 #include "trainer/backends/dropout.h"
@@ -24,10 +23,6 @@ Compiled::Compiled(const Network& network, const Recipe& recipe, const Placement
       builder_(network, recipe, placement, *sums_, most_scratch),
       outputs_(network.output().shape.elements()) {}
 
-bool Compiled::takes_labels() const {
-  return trainer::takes_labels(training_loss_of(recipe()));
-}
-
 bool Compiled::sums_on_device() const {
   return sums_->is_on_device() && compression_of(recipe()) == CompressionKind::kNone &&
          recipe().staleness == 0;
@@ -48,24 +43,18 @@ Result<void> Compiled::compile(const Network& network) {
   builder_.place();
   warm_up();
   builder_.parameters().bind();
-  set_to_zero(mixes_->data, mixes_->bytes);
+  set_to_zero(inputs_.mixes->data, inputs_.mixes->bytes);
   wait();
   return {};
 }
 
 void Compiled::make_inputs() {
+  inputs_ = builder_.make_inputs(kOfNetwork, outputs_);
   Arena& arena = builder_.arena();
-  Value& input = builder_.make_value(0, false);
-  input_ = input.data;
   const auto images = static_cast<std::size_t>(builder_.batch());
-  labels_ = arena.make_persistent(images * sizeof(std::int32_t));
-  targets_ = arena.make_persistent(images * static_cast<std::size_t>(outputs_) * sizeof(float));
-  mixes_ = arena.make_persistent(images * sizeof(MixedLabel));
   losses_ = arena.make_persistent(images * sizeof(double));
   rights_ = arena.make_persistent(images * sizeof(std::int32_t));
   total_ = arena.make_persistent(sizeof(BatchResult));
-  arena.use(input_, -1);
-  arena.use(input_, Arena::kAlways);
 }
 
 void Compiled::make_loss(Value& logits) {
@@ -79,6 +68,14 @@ void Compiled::make_loss(Value& logits) {
   std::vector<Buffer*> uses = {output_, logits_};
   if (gradient_ != nullptr) uses.push_back(gradient_);
   builder_.step(uses, [](const StepContext&) {});  // the callers of loss_call() append the loss
+}
+
+void Compiled::read_logits(std::int64_t images, std::span<float> all) const {
+  const auto each = static_cast<std::size_t>(outputs_), stride = static_cast<std::size_t>(width());
+  std::vector<float> rows(static_cast<std::size_t>(images) * stride);
+  to_host(rows.data(), logits(), rows.size() * sizeof(float));
+  for (std::size_t i = 0; i < static_cast<std::size_t>(images); ++i)
+    std::ranges::copy(std::span(rows).subspan(i * stride, each), all.subspan(i * each).begin());
 }
 
 LossCall Compiled::loss_call(std::int64_t images) const {
@@ -155,10 +152,10 @@ void Compiled::append_evaluation(std::vector<Action>& actions, std::int64_t coun
 // Some libraries load code when it is first used, which is not allowed while a graph is recorded.
 void Compiled::warm_up() {
   const HostMemory result(sizeof(BatchResult));
-  set_to_zero(input_->data, input_->bytes);
-  set_to_zero(labels_->data, labels_->bytes);
-  set_to_zero(targets_->data, targets_->bytes);
-  set_to_zero(mixes_->data, mixes_->bytes);
+  set_to_zero(inputs_.images->data, inputs_.images->bytes);
+  set_to_zero(inputs_.labels->data, inputs_.labels->bytes);
+  set_to_zero(inputs_.targets->data, inputs_.targets->bytes);
+  set_to_zero(inputs_.mixes->data, inputs_.mixes->bytes);
   std::vector<Action> actions;
   append_micro_batch(actions, 0, {}, {.results = result.on_device<BatchResult>()});
   append_update(actions);

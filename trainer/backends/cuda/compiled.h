@@ -11,6 +11,7 @@
 #include "trainer/backends/cuda/builder.h"
 #include "trainer/backends/cuda/plugin.h"
 #include "trainer/backends/cuda/recording.h"
+#include "trainer/backends/loss.h"
 #include "trainer/collectives/gradient_sums.h"
 
 namespace detol::inline trainer::cuda {
@@ -40,16 +41,18 @@ class Compiled {
   Builder& builder() { return builder_; }
   const Builder& builder() const { return builder_; }
   const Recipe& recipe() const { return builder_.recipe(); }
-  bool takes_labels() const;
+  bool takes_labels() const { return trainer::takes_labels(training_loss_of(recipe())); }
   std::int64_t outputs() const { return outputs_; }
   std::int64_t width() const { return padded(outputs_); }  // of a row of logits
   std::size_t bytes() const { return builder_.bytes(); }
 
-  void* input() const { return input_->data; }
-  std::int32_t* labels() const { return labels_->as<std::int32_t>(); }
-  float* targets() const { return targets_->as<float>(); }  // unused if takes_labels()
-  MixedLabel* mixes() const { return mixes_->as<MixedLabel>(); }
+  void* input() const { return inputs_.images->data; }
+  std::int32_t* labels() const { return inputs_.labels->as<std::int32_t>(); }
+  float* targets() const { return inputs_.targets->as<float>(); }  // unused if takes_labels()
+  MixedLabel* mixes() const { return inputs_.mixes->as<MixedLabel>(); }
   const float* logits() const { return logits_->as<float>(); }
+  // Copies the logits of the first `images` to the host, without the padding of their rows.
+  void read_logits(std::int64_t images, std::span<float> logits) const;
   // Returns the sum of the results of a step's micro-batches, or of an evaluation's runs.
   BatchResult* total() const { return total_->as<BatchResult>(); }
 
@@ -86,7 +89,7 @@ class Compiled {
   std::int64_t outputs_ = 0;
   std::vector<Step> steps_;
   std::size_t loss_step_ = 0;
-  Buffer *input_ = nullptr, *labels_ = nullptr, *targets_ = nullptr, *mixes_ = nullptr;
+  program::Inputs inputs_;
   Buffer *output_ = nullptr, *logits_ = nullptr;  // in the network's type; in floats
   bool converts_ = false;                         // from output_ to logits_
   Buffer* gradient_ = nullptr;                    // of the logits; null: nothing is trained

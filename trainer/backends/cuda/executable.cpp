@@ -1,6 +1,8 @@
 // CudaExecutable: a compiled candidate, as the training loop uses it. Batches from the host go
 // through pinned memory; resident.cpp makes those of a data set on the device.
 
+#include "trainer/backends/program/executable.h"
+
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -12,13 +14,12 @@
 #include "trainer/backends/cuda/backend.h"
 #include "trainer/backends/cuda/compiled.h"
 #include "trainer/backends/cuda/resident.h"
-#include "trainer/backends/program/rank_step.h"
 #include "trainer/data/class_weights.h"
 
 namespace detol::inline trainer::cuda {
 namespace {
 
-class CudaExecutable final : public Executable {
+class CudaExecutable final : public program::ProgramExecutable {
  public:
   CudaExecutable(const Network& network, const Recipe& recipe, const Placement& placement,
                  std::size_t most_scratch)
@@ -43,9 +44,6 @@ class CudaExecutable final : public Executable {
     return {};
   }
 
-  std::span<const Shard> micro_batches() const override {
-    return compiled_.builder().micro_batches();
-  }
   std::span<float> images() override {
     return {images_.as<float>(), images_.bytes() / sizeof(float)};
   }
@@ -56,8 +54,7 @@ class CudaExecutable final : public Executable {
   }
 
   BatchResult accumulate(const StepSettings& settings, const Shard& shard) override {
-    const auto unused = images().subspan(static_cast<std::size_t>(shard.count * image_floats_));
-    std::ranges::fill(unused, 0.0F);
+    clear_unused_images(shard);
     set_numbers(settings);
     upload();
     recording_of(shard).run();
@@ -78,11 +75,6 @@ class CudaExecutable final : public Executable {
     update_->run();
   }
 
-  void share_statistics() override { program::share_statistics(group_, parameters()); }
-  void share_state() override {
-    if (ranks_) ranks_->share();
-  }
-
   BatchResult evaluate(std::int64_t count) override {
     assert(count > 0 && count <= batch_);
     upload();
@@ -97,27 +89,14 @@ class CudaExecutable final : public Executable {
   // Copies the device's logits, without the padding of their rows.
   std::span<const float> logits() const override {
     if (has_logits_) return logits_;
-    const auto width = static_cast<std::size_t>(compiled_.width());
-    const auto each = static_cast<std::size_t>(compiled_.outputs());
-    std::vector<float> rows(static_cast<std::size_t>(batch_) * width);
-    to_host(rows.data(), compiled_.logits(), rows.size() * sizeof(float));
-    for (std::size_t i = 0; i < static_cast<std::size_t>(batch_); ++i)
-      std::copy_n(rows.begin() + static_cast<std::ptrdiff_t>(i * width), each,
-                  logits_.begin() + static_cast<std::ptrdiff_t>(i * each));
+    compiled_.read_logits(batch_, logits_);
     has_logits_ = true;
     return logits_;
   }
 
   TrainingState state() const override {
     wait();
-    TrainingState state = compiled_.builder().parameters().state();
-    if (ranks_) save(*ranks_, compiled_.builder().parameters(), state);
-    return state;
-  }
-
-  void set_state(const TrainingState& state) override {
-    parameters().set_state(state);
-    if (ranks_) restore(*ranks_, parameters(), state);
+    return ProgramExecutable::state();
   }
 
   std::size_t bytes() const override { return compiled_.bytes() + staged_.bytes(); }
@@ -137,6 +116,8 @@ class CudaExecutable final : public Executable {
   }
 
  private:
+  const program::Program& program() const override { return compiled_.builder(); }
+
   bool same_data(const Dataset& data) const { return resident_->data().is_of(data, form_on(data)); }
   TargetForm form_on(const Dataset& data) const {
     return {compiled_.outputs(), compiled_.takes_labels(),
@@ -196,17 +177,17 @@ class CudaExecutable final : public Executable {
   void make_sums() {
     const std::array<GradientBucket, 1> all = {GradientBucket{0, parameters().trainable()}};
     host_gradients_.resize(all[0].floats);
-    ranks_.emplace(compiled_.recipe(), group_, all);
+    sum_over_ranks(all);
   }
 
   // Sums the gradients on the host, if they are not summed on the device. Returns what
   // RankStep::finish() does.
   std::optional<StepSettings> sum_on_host(const StepSettings& settings) {
-    if (!ranks_) return settings;
+    if (ranks() == nullptr) return settings;
     const std::size_t bytes = host_gradients_.size() * sizeof(float);
     float* gradients = parameters().gradients();
     to_host(host_gradients_.data(), gradients, bytes);
-    const auto of_gradients = ranks_->finish(host_gradients_, settings);
+    const auto of_gradients = ranks()->finish(host_gradients_, settings);
     if (!of_gradients) return std::nullopt;
     to_device(gradients, host_gradients_.data(), bytes);
     wait();
@@ -223,7 +204,6 @@ class CudaExecutable final : public Executable {
   std::map<std::size_t, Recording> recordings_;
   std::map<std::int64_t, Recording> evaluations_;
   std::optional<Recording> update_;
-  std::optional<program::RankStep> ranks_;  // of a group whose gradients are summed on the host
   std::vector<float> host_gradients_;
   std::optional<Resident> resident_;
 };

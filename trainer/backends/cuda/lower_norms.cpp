@@ -9,13 +9,11 @@ namespace detol::inline trainer::cuda {
 namespace {
 
 // Norm stores what both directions share; it lives as long as the candidate.
-struct Norm {
+struct Norm : program::NormTensors {
   Type type;
   std::int64_t rows = 0, channels = 0, positions = 0;
   bool relu = false;
   const Buffer *x = nullptr, *addend = nullptr, *y = nullptr;
-  const Parameter *gamma = nullptr, *beta = nullptr, *running_mean = nullptr,
-                  *running_var = nullptr;
   Buffer *mean = nullptr, *scale = nullptr, *inverse = nullptr, *mean_g = nullptr, *slope = nullptr;
   Buffer* shared = nullptr;  // if synchronised
   Buffer* scratch = nullptr;
@@ -76,7 +74,7 @@ void write_forward(Builder& b, const SharedNorm& norm, const std::vector<Buffer*
 }  // namespace
 
 Result<void> lower_norm(Builder& b, const Unit& unit) {
-  Value& x = b.value(b.node(unit.node).inputs[0]);
+  Value& x = b.input(unit);
   Value* addend = unit.addend ? &b.value(*unit.addend) : nullptr;
   Value& y = b.make_value(unit.output, true);
   auto norm = std::make_shared<Norm>();
@@ -88,10 +86,7 @@ Result<void> lower_norm(Builder& b, const Unit& unit) {
   norm->x = x.data;
   norm->addend = addend != nullptr ? addend->data : nullptr;
   norm->y = y.data;
-  norm->gamma = b.parameters().claim(unit.node, "gamma");
-  norm->beta = b.parameters().claim(unit.node, "beta");
-  norm->running_mean = b.parameters().claim(unit.node, "running_mean");
-  norm->running_var = b.parameters().claim(unit.node, "running_var");
+  static_cast<program::NormTensors&>(*norm) = claim_norm(b.parameters(), unit.node);
   for (Buffer** buffer : {&norm->mean, &norm->scale, &norm->inverse, &norm->mean_g, &norm->slope})
     *buffer = b.floats(norm->channels);
   if (b.syncs_norms())
@@ -124,7 +119,7 @@ Result<void> lower_norm(Builder& b, const Unit& unit) {
 }
 
 Result<void> lower_layer_norm(Builder& b, const Unit& unit) {
-  Value& x = b.value(b.node(unit.node).inputs[0]);
+  Value& x = b.input(unit);
   Value& y = b.make_value(unit.node, true);
   const Parameter* gamma = b.parameters().claim(unit.node, "gamma");
   const Parameter* beta = b.parameters().claim(unit.node, "beta");

@@ -68,51 +68,48 @@ Result<Plans> plans_of(Builder& b, ConvShape shape, bool needs_data) {
   return plans;
 }
 
-}  // namespace
-
-void write_bias(Builder& b, const Parameter* bias, const Value& y) {
-  if (bias == nullptr) return;
-  const Type type = y.layout == kFloats ? Type::kFloat : b.type();
-  b.step({y.data},
-         [=, rows = b.rows(y), channels = channels_of(y), y = y.data](const StepContext&) {
-           add_bias(type, bias->master, y->data, rows, channels, device().stream);
-         });
+void run_plan(const ConvPlan* plan, void* x, void* w, void* y, void* scratch) {
+  plan->run(x, w, y, scratch);
 }
 
-void write_bias_gradient(Builder& b, const Parameter* bias, const Value& y, Buffer* g) {
+using Product = std::shared_ptr<const Matmul>;
+
+void run_product(const Product& product, const void* a, const void* b, void* c, void* scratch) {
+  product->run(a, b, c, scratch, device().stream);
+}
+
+}  // namespace
+
+void write_bias(Builder& b, Parameter* bias, const Value& y) {
+  if (bias == nullptr) return;
+  b.call(add_bias, b.type_of(y), weight_of(bias), y.data, b.rows(y), channels_of(y),
+         DeviceStream());
+}
+
+void write_bias_gradient(Builder& b, Parameter* bias, const Value& y, Buffer* g) {
   if (bias == nullptr) return;
   Buffer* scratch = b.sums_scratch(sums_scratch_bytes(channels_of(y)));
-  b.step({g},
-         [=, type = b.type(), rows = b.rows(y), channels = channels_of(y)](const StepContext&) {
-           bias_gradient(type, g->data, bias->gradient.as<float>(), rows, channels, scratch->data,
-                         device().stream);
-         });
+  b.launch(bias_gradient, g, gradient_of(bias), b.rows(y), channels_of(y), scratch);
 }
 
 Result<void> lower_conv(Builder& b, const Unit& unit) {
   const Layer& layer = b.node(unit.node).layer;
-  Value& x = b.value(b.node(unit.node).inputs[0]);
+  Value& x = b.input(unit);
   Value& y = b.make_value(unit.node, true);
   const Groups groups = groups_of(layer, x.shape.channels);
   DETOL_ASSIGN(const Plans plans, plans_of(b, shape_of(b, layer, x, y, groups), x.needs_gradient));
-  const Parameter* weight =
+  Parameter* weight =
       b.parameters().claim(unit.node, "weight", weight_layout_of(layer, x, y, groups));
-  const Parameter* bias = b.parameters().claim(unit.node, "bias");
+  Parameter* bias = b.parameters().claim(unit.node, "bias");
   Buffer* scratch = b.scratch(0);
-  b.step({x.data, y.data}, [=, x = x.data, y = y.data](const StepContext&) {
-    plans.forward->run(x->data, weight->weight.data, y->data, scratch->data);
-  });
+  b.call(run_plan, plans.forward, x.data, weight_of(weight), y.data, scratch);
   write_bias(b, bias, y);
   const auto own = [=, &b, &x, &y](Buffer* g) {
-    b.step({x.data, g}, [=, x = x.data](const StepContext&) {
-      plans.weights->run(x->data, weight->gradient.data, g->data, scratch->data);
-    });
+    b.call(run_plan, plans.weights, x.data, gradient_of(weight), g, scratch);
     write_bias_gradient(b, bias, y, g);
   };
   const auto backward = [=, &b](Buffer* g, Buffer* dx) {
-    b.step({g, dx}, [=](const StepContext&) {
-      plans.data->run(dx->data, weight->weight.data, g->data, scratch->data);
-    });
+    b.call(run_plan, plans.data, dx, weight_of(weight), g, scratch);
   };
   b.on_gradients(y, {{.input = &x, .write = backward}}, own);
   return {};
@@ -121,53 +118,47 @@ Result<void> lower_conv(Builder& b, const Unit& unit) {
 // y = x w', dx = g w, dw = g' x.
 Result<void> lower_dense(Builder& b, const Unit& unit) {
   const Layer& layer = b.node(unit.node).layer;
-  Value& x = b.flattened(b.value(b.node(unit.node).inputs[0]));
+  Value& x = b.flattened(b.input(unit));
   Value& y = b.make_value(unit.node, true);
   const std::int64_t inputs = padded(x.shape.elements()), outputs = channels_of(y);
   if (b.is_output(unit.node)) {
     y.layout = kFloats;
     y.data = b.floats(b.elements(y));
   }
-  const Parameter* weight = b.parameters().claim(unit.node, "weight",
-                                                 {.outputs = layer.channels,
-                                                  .inputs = x.shape.elements(),
-                                                  .padded_outputs = outputs,
-                                                  .padded_inputs = inputs});
-  const Parameter* bias = b.parameters().claim(unit.node, "bias");
-  const auto product = [&](MatmulShape shape) {
+  Parameter* weight = b.parameters().claim(unit.node, "weight",
+                                           {.outputs = layer.channels,
+                                            .inputs = x.shape.elements(),
+                                            .padded_outputs = outputs,
+                                            .padded_inputs = inputs});
+  Parameter* bias = b.parameters().claim(unit.node, "bias");
+  const auto product = [&](MatmulShape shape) -> Product {
     shape.type = b.type();
     shape.tf32 = b.tf32();
     auto made = std::make_shared<Matmul>(shape, b.most_scratch());
     b.scratch(made->scratch_bytes());
     return made;
   };
-  const auto forward = product({.rows = b.batch(),
-                                .columns = outputs,
-                                .inner = inputs,
-                                .b_transposed = true,
-                                .result = y.layout == kFloats ? Type::kFloat : b.type()});
-  const auto data =
+  const Product forward = product({.rows = b.batch(),
+                                   .columns = outputs,
+                                   .inner = inputs,
+                                   .b_transposed = true,
+                                   .result = b.type_of(y)});
+  const Product data =
       product({.rows = b.batch(), .columns = inputs, .inner = outputs, .result = b.type()});
-  const auto weights = product({.rows = outputs,
-                                .columns = inputs,
-                                .inner = b.batch(),
-                                .a_transposed = true,
-                                .result = b.type()});
+  const Product weights = product({.rows = outputs,
+                                   .columns = inputs,
+                                   .inner = b.batch(),
+                                   .a_transposed = true,
+                                   .result = b.type()});
   Buffer* scratch = b.scratch(0);
-  b.step({x.data, y.data}, [=, x = x.data, y = y.data](const StepContext&) {
-    forward->run(x->data, weight->weight.data, y->data, scratch->data, device().stream);
-  });
+  b.call(run_product, forward, x.data, weight_of(weight), y.data, scratch);
   write_bias(b, bias, y);
   const auto own = [=, &b, &x, &y](Buffer* g) {
-    b.step({x.data, g}, [=, x = x.data](const StepContext&) {
-      weights->run(g->data, x->data, weight->gradient.data, scratch->data, device().stream);
-    });
+    b.call(run_product, weights, g, x.data, gradient_of(weight), scratch);
     write_bias_gradient(b, bias, y, g);
   };
   const auto backward = [=, &b](Buffer* g, Buffer* dx) {
-    b.step({g, dx}, [=](const StepContext&) {
-      data->run(g->data, weight->weight.data, dx->data, scratch->data, device().stream);
-    });
+    b.call(run_product, data, g, weight_of(weight), dx, scratch);
   };
   b.on_gradients(y, {{.input = &x, .write = backward}}, own);
   return {};

@@ -143,17 +143,6 @@ Recording Resident::record_evaluation(std::int64_t count, std::int64_t all) {
   return Recording(actions);
 }
 
-// Copies `count` rows of logits, without their padding.
-void Resident::read_outputs(std::int64_t count, std::span<float> outputs) {
-  const auto width = static_cast<std::size_t>(compiled_.width());
-  const auto each = static_cast<std::size_t>(compiled_.outputs());
-  std::vector<float> rows(static_cast<std::size_t>(count) * width);
-  to_host(rows.data(), compiled_.logits(), rows.size() * sizeof(float));
-  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
-    std::copy_n(rows.begin() + static_cast<std::ptrdiff_t>(i * width), each,
-                outputs.begin() + static_cast<std::ptrdiff_t>(i * each));
-}
-
 BatchResult Resident::evaluate(std::int64_t first, std::int64_t count, std::span<float> outputs) {
   wait();
   *evaluation_.as<BatchResult>() = {};
@@ -170,8 +159,8 @@ BatchResult Resident::evaluate(std::int64_t first, std::int64_t count, std::span
       found = evaluations_.emplace(std::pair(now, count), record_evaluation(now, count)).first;
     found->second.run();
     if (!outputs.empty())
-      read_outputs(now, outputs.subspan(static_cast<std::size_t>(done) * each,
-                                        static_cast<std::size_t>(now) * each));
+      compiled_.read_logits(now, outputs.subspan(static_cast<std::size_t>(done) * each,
+                                                 static_cast<std::size_t>(now) * each));
   }
   compiled_.builder().parameters().swap_average();
   wait();

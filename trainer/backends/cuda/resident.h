@@ -53,7 +53,6 @@ class Resident final : public DeviceSteps {
   Recording record_evaluation(std::int64_t count, std::int64_t all);
   BatchCall batch_call(const Shard& shard) const;
   void wait_for(std::size_t step);
-  void read_outputs(std::int64_t count, std::span<float> outputs);
 
   Compiled& compiled_;
   const std::shared_ptr<const DeviceData> data_;

@@ -42,6 +42,27 @@ struct Parameter {
   float* master = nullptr;             // the weight in the flat buffer
 };
 
+// Return a tensor's buffer as an argument of Program::call(); null for null.
+inline Buffer* weight_of(Parameter* tensor) {
+  return tensor != nullptr ? &tensor->weight : nullptr;
+}
+inline Buffer* gradient_of(Parameter* tensor) {
+  return tensor != nullptr ? &tensor->gradient : nullptr;
+}
+
+// NormTensors are those of a norm over the batch.
+struct NormTensors {
+  Parameter *gamma = nullptr, *beta = nullptr, *running_mean = nullptr, *running_var = nullptr;
+};
+
+template <typename Parameters>
+NormTensors claim_norm(Parameters& parameters, NodeId node) {
+  return {.gamma = parameters.claim(node, "gamma"),
+          .beta = parameters.claim(node, "beta"),
+          .running_mean = parameters.claim(node, "running_mean"),
+          .running_var = parameters.claim(node, "running_var")};
+}
+
 // ScheduledBucket is summed over the ranks as soon as its gradients are written.
 struct ScheduledBucket {
   GradientBucket bucket;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "trainer/backends/loss.h"
+
 namespace detol::inline trainer::program {
 
 Program::Program(const Network& network, const Recipe& recipe, const Placement& placement,
@@ -29,6 +31,34 @@ Value& Program::make_value(NodeId id, Layout layout, bool needs_gradient) {
   return *(values_[id] = &new_value(node(id).shape, layout, needs_gradient));
 }
 
+bool Program::needs_gradient(const Unit& unit) const {
+  return std::ranges::any_of(node(unit.node).inputs,
+                             [&](NodeId input) { return value(input).needs_gradient; });
+}
+
+Value& Program::view(Value& of, const Shape& shape, Layout layout) {
+  Value& value = storage_.emplace_back(of);
+  value.shape = shape;
+  value.layout = layout;
+  on_backward([this, &of, &value] {
+    for (Buffer* term : value.gradients) pass_gradient(of, term);
+  });
+  return value;
+}
+
+Inputs Program::make_inputs(Layout layout, std::int64_t outputs) {
+  const auto images = static_cast<std::size_t>(batch());
+  const std::size_t targets =
+      takes_labels(training_loss_of(recipe_)) ? 1 : images * static_cast<std::size_t>(outputs);
+  const Inputs inputs{.images = make_value(0, layout, false).data,
+                      .labels = arena_.make_persistent(images * sizeof(std::int32_t)),
+                      .targets = arena_.make_persistent(targets * sizeof(float)),
+                      .mixes = arena_.make_persistent(images * sizeof(MixedLabel))};
+  arena_.use(inputs.images, -1);
+  arena_.use(inputs.images, Arena::kAlways);
+  return inputs;
+}
+
 void Program::append(const std::vector<Buffer*>& uses, bool on_host, Run run) {
   for (Buffer* buffer : uses) arena_.use(buffer, static_cast<int>(steps_.size()));
   steps_.push_back({node_, on_host, std::move(run)});
@@ -43,6 +73,24 @@ void Program::on_gradients(Value& y, std::vector<InputGradient> inputs,
     if (own) own(g);
     write_gradients(g, inputs);
   });
+}
+
+void Program::on_gradient_of_terms(
+    Value& y, Value& x, std::function<void(Buffer* g, Buffer* other, Buffer* dx)> write) {
+  if (!x.needs_gradient) return;
+  on_backward([this, &y, &x, write = std::move(write)] {
+    const std::vector<Buffer*> terms = gradient_terms(y, 2);
+    Buffer* dx = arena_.make_over(terms[0]);
+    pass_gradient(x, dx);
+    write(terms[0], terms.size() > 1 ? terms[1] : nullptr, dx);
+  });
+}
+
+void Program::unary(const Unit& unit, Value& x, const Unary& layer) {
+  Value& y = make_value(unit.node, x.layout, x.needs_gradient);
+  layer.forward(x.data, y.data);
+  const Term term = layer.backward ? layer.term : Term::kSame;
+  on_gradients(y, {{.input = &x, .term = term, .write = layer.backward}});
 }
 
 void Program::write_gradients(Buffer* g, std::span<const InputGradient> inputs) {
@@ -128,12 +176,9 @@ void lower_add(Program& p, const Unit& unit) {
   const std::vector<NodeId>& inputs = p.node(unit.node).inputs;
   const Layout layout = p.value(inputs[0]).layout;
   std::vector<InputGradient> gradients;
-  bool needs_gradient = false;
-  for (const NodeId input : inputs) {
+  for (const NodeId input : inputs)
     gradients.push_back({.input = &p.value(input, layout), .term = Term::kSame});
-    needs_gradient = needs_gradient || gradients.back().input->needs_gradient;
-  }
-  Value& y = p.make_value(unit.node, layout, needs_gradient);
+  Value& y = p.make_value(unit.node, layout, p.needs_gradient(unit));
   Buffer* left = gradients[0].input->data;
   for (std::size_t i = 1; i < gradients.size(); ++i) {
     Buffer* right = gradients[i].input->data;

@@ -12,6 +12,7 @@
 #include <deque>
 #include <functional>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -58,6 +59,13 @@ struct InputGradient {
   std::function<void(Buffer* g, Buffer* dx)> write = {};
 };
 
+// Unary has the kernels of a layer of one input, `x`, whose output has the same layout.
+struct Unary {
+  std::function<void(Buffer* x, Buffer* y)> forward;         // writes the steps that compute y
+  std::function<void(Buffer* g, Buffer* dx)> backward = {};  // as InputGradient::write
+  Term term = Term::kNew;
+};
+
 // NormGradients are the backward steps of a norm over the batch: y = [ReLU] (norm(x) [+ addend]).
 struct NormGradients {
   Value* x = nullptr;
@@ -71,6 +79,11 @@ struct NormGradients {
       sums = {};
   // Writes the step that computes dx from g, which is `masked` or the gradient of y.
   std::function<void(Buffer* g, bool is_masked, Buffer* dx)> input = {};
+};
+
+// Inputs are the buffers of a batch, as in BatchTargets; `targets` is unused by a loss of labels.
+struct Inputs {
+  Buffer *images = nullptr, *labels = nullptr, *targets = nullptr, *mixes = nullptr;
 };
 
 struct Step {
@@ -97,6 +110,7 @@ class Program {
   Group& group() const { return group_; }
   const Recipe& recipe() const { return recipe_; }
   bool syncs_norms() const { return recipe_.sync_batch_norm && group_.size() > 1; }
+  FlatParameters& flat_parameters() const { return parameters_; }
   Arena& arena() { return arena_; }
   const Arena& arena() const { return arena_; }
 
@@ -105,25 +119,48 @@ class Program {
   const Value& value(NodeId id) const { return *values_[id]; }
   // As above, converted if its layout is another.
   virtual Value& value(NodeId id, Layout /*layout*/) { return value(id); }
+  // Return the value of a unit's first input, or of another one.
+  Value& input(const Unit& unit, std::size_t i = 0) { return value(node(unit.node).inputs[i]); }
+  const Value& input(const Unit& unit) const { return value(node(unit.node).inputs[0]); }
+  Value& input(const Unit& unit, Layout layout, std::size_t i = 0) {
+    return value(node(unit.node).inputs[i], layout);
+  }
+  // Returns whether any input of a unit needs a gradient.
+  bool needs_gradient(const Unit& unit) const;
   // Declares the value that a unit computes.
   Value& make_value(NodeId id, Layout layout, bool needs_gradient);
+  // Declares the network's input, with its images and what the loss compares with.
+  Inputs make_inputs(Layout layout, std::int64_t outputs);
   // Declares that a node's value is another's.
   void set_value(NodeId id, Value& value) { values_[id] = &value; }
+  // Returns a value of the same bytes as `of`, in another shape or layout.
+  Value& view(Value& of, const Shape& shape, Layout layout);
 
   // Appends a step that touches these buffers.
   void step(const std::vector<Buffer*>& uses, Run run) { append(uses, false, std::move(run)); }
   void host_step(const std::vector<Buffer*>& uses, Run run) { append(uses, true, std::move(run)); }
-  // Registers the function that writes a unit's backward steps. REQUIRES: the unit claimed its
-  // tensors.
-  void on_backward(std::function<void()> lower) {
-    backward_.push_back({node_, std::move(lower), parameters_.newly_claimed()});
+  // Appends a call of a kernel. An argument may be a buffer, perhaps null, for a pointer; its
+  // address is taken when the step runs.
+  template <typename... Parameters, typename... Arguments>
+  void call(void (*kernel)(Parameters...), const Arguments&... arguments) {
+    std::vector<Buffer*> uses;
+    (add_use(uses, arguments), ...);
+    step(uses, [=](const StepContext&) { kernel(address_of<Parameters>(arguments)...); });
   }
 
   // Registers the gradients of a unit's inputs, which are written in this order; those of inputs
   // that need none are left out. `own` writes the gradients of the unit's parameters from that of
-  // its output, `y`, before; it is empty if there are none.
+  // its output, `y`, before; it is empty if there are none. REQUIRES: the unit claimed its tensors.
   void on_gradients(Value& y, std::vector<InputGradient> inputs,
                     std::function<void(Buffer* g)> own = {});
+
+  // As above, of one input whose term overwrites `g`, by a step that adds up two terms of the
+  // output's gradient itself; `other` is null if there is one.
+  void on_gradient_of_terms(Value& y, Value& x,
+                            std::function<void(Buffer* g, Buffer* other, Buffer* dx)> write);
+
+  // Makes the value of a unit of one input, and registers its gradient.
+  void unary(const Unit& unit, Value& x, const Unary& layer);
 
   // Registers the gradients of a norm. The masked gradient is stored only if another step reads it,
   // or if it is a sum.
@@ -160,7 +197,25 @@ class Program {
   Buffer* grown(Buffer*& buffer, std::size_t bytes);
 
  private:
+  template <typename Argument>
+  static void add_use(std::vector<Buffer*>& uses, const Argument& argument) {
+    if constexpr (std::is_same_v<Argument, Buffer*>)
+      if (argument != nullptr) uses.push_back(argument);
+  }
+  template <typename Parameter, typename Argument>
+  static Parameter address_of(const Argument& argument) {
+    if constexpr (std::is_same_v<Argument, Buffer*>)
+      return argument != nullptr ? argument->template as<std::remove_pointer_t<Parameter>>()
+                                 : nullptr;
+    else
+      return argument;
+  }
+
   virtual std::size_t bytes_of(const Value& value) const = 0;
+  // Registers the function that writes a unit's backward steps.
+  void on_backward(std::function<void()> lower) {
+    backward_.push_back({node_, std::move(lower), parameters_.newly_claimed()});
+  }
   void write_gradients(Buffer* g, std::span<const InputGradient> inputs);
   void append(const std::vector<Buffer*>& uses, bool on_host, Run run);
   void make_room(Value& value);

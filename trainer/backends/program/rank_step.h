@@ -1,8 +1,8 @@
 #pragma once
 
 // RankStep: what a rank of a group does beside its own step: the sums of the gradients over the
-// ranks, late ones too (gradient_sums.h), and the state that ranks exchange. For one rank alone
-// everything here does nothing. The gradients are flat, in the memory of the host. Not thread-safe.
+// ranks, late ones too (gradient_sums.h), and the state that ranks exchange. The gradients are
+// flat, in the memory of the host. Not thread-safe.
 
 #include <functional>
 #include <optional>
@@ -15,14 +15,10 @@
 
 namespace detol::inline trainer::program {
 
-class FlatParameters;  // flat_parameters.h
-
 class RankStep {
  public:
-  // `buckets` as of GradientSums. The group outlives this object.
+  // `buckets` as of GradientSums. The group outlives this object. REQUIRES: several ranks.
   RankStep(const Recipe& recipe, Group& group, std::span<const GradientBucket> buckets);
-
-  bool is_alone() const { return !sums_; }
 
   // Begins the sum of the next bucket of the step's gradients, which must not be touched until
   // finish().
@@ -32,7 +28,7 @@ class RankStep {
   // update with. Returns the settings of their step; nullopt if there are no such gradients yet.
   std::optional<StepSettings> finish(std::span<float> gradients, const StepSettings& settings);
 
-  void share();  // as Executable::share_state()
+  void share() { sums_.share(); }  // as Executable::share_state()
 
   // Convert one flat array of gradients to tensors in the plain layout and back.
   using ToTensors = std::function<Weights(std::span<const float>)>;
@@ -42,14 +38,7 @@ class RankStep {
 
  private:
   std::size_t buckets_ = 0, started_ = 0;
-  std::optional<GradientSums> sums_;
+  GradientSums sums_;
 };
-
-// As Executable::share_statistics().
-void share_statistics(Group& group, FlatParameters& parameters);
-
-// Add to a state, or take from it, what the sums keep of gradients in a layout of `parameters`.
-void save(const RankStep& ranks, const FlatParameters& parameters, TrainingState& state);
-void restore(RankStep& ranks, const FlatParameters& parameters, const TrainingState& state);
 
 }  // namespace detol::inline trainer::program
