@@ -1,5 +1,6 @@
-// Tests that a step allocates nothing. Every operator new of the program is counted, except those
-// that oneDNN makes itself for the arguments of each primitive.
+// Tests that a step allocates nothing, and that a compiled candidate allocates nothing beside its
+// memory plan. Every operator new of the program is counted, except those that oneDNN makes itself
+// for the arguments of each primitive.
 
 #include <dlfcn.h>
 
@@ -10,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "bench/networks.h"
+#include "encodings/network/cost.h"
 #include "tests/trainer/samples.h"
 #include "tests/trainer/tested_backends.h"
 #include "trainer/data/batches.h"
@@ -20,23 +22,30 @@ namespace {
 
 bool g_counting = false;
 int g_allocations = 0;
+std::size_t g_bytes = 0;
 
 bool is_of_onednn(void* caller) {
   Dl_info info;
   return dladdr(caller, &info) != 0 && std::strstr(info.dli_fname, "libdnnl") != nullptr;
 }
 
+void count(std::size_t bytes, void* caller) {
+  if (!g_counting || is_of_onednn(caller)) return;
+  ++g_allocations;
+  g_bytes += bytes;
+}
+
 }  // namespace
 
 // Not inlined: the return address must be the caller's.
 __attribute__((noinline)) void* operator new(std::size_t bytes) {
-  if (g_counting && !is_of_onednn(__builtin_return_address(0))) ++g_allocations;
+  count(bytes, __builtin_return_address(0));
   if (void* memory = std::malloc(bytes)) return memory;
   throw std::bad_alloc();
 }
 // Standard algorithms ask for their temporary space in this form.
 __attribute__((noinline)) void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-  if (g_counting && !is_of_onednn(__builtin_return_address(0))) ++g_allocations;
+  count(bytes, __builtin_return_address(0));
   return std::malloc(bytes);
 }
 __attribute__((noinline)) void operator delete(void* memory) noexcept {
@@ -79,7 +88,7 @@ Network joined() {
   return b.build(b.add({.kind = kDense, .channels = 3}, {normal})).value();
 }
 
-TEST(Onednn, AllocatesNothingInAStep) {
+TEST(Cpu, AllocatesNothingInAStep) {
   for (const char* optimizer : {"sgd", "adamw"}) {
     for (const Network& network : {composite(21), make_resnet({}), joined()}) {
       Recipe recipe;
@@ -95,6 +104,70 @@ TEST(Onednn, AllocatesNothingInAStep) {
       executable->evaluate(3);
       g_counting = false;
       EXPECT_EQ(g_allocations, 0);
+    }
+  }
+}
+
+// Leader stands for the leader of three ranks, and computes nothing.
+class Leader final : public Group {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 3; }
+  void sum(std::span<float>) override {}
+  void sum(std::span<double>) override {}
+  void sum(std::span<Half>) override {}
+  void gather(std::span<const std::byte>, std::span<std::byte>) override {}
+  std::string share(std::string bytes, int) override { return bytes; }
+};
+
+struct Memory {
+  double planned = 0;  // Executable::bytes()
+  double beside = 0;   // allocated by operator new: not in the block of the plan
+};
+
+// Returns the memory of a compiled candidate, of so many images for each of the group's ranks.
+Memory memory_of(const Network& network, Recipe recipe, std::int64_t images, Group& group) {
+  recipe.batch_size = images * group.size();
+  g_bytes = 0;
+  g_counting = true;
+  const auto executable = fastest_tested().compile(network, recipe, {.group = &group}).value();
+  g_counting = false;
+  return {static_cast<double>(executable->bytes()), static_cast<double>(g_bytes)};
+}
+
+// What is allocated beside the plan describes steps: it does not grow with the values.
+TEST(Cpu, AllocatesNothingBesideThePlanThatGrowsWithTheNetwork) {
+  const Recipe recipe{.optimizer = "adamw", .ema = 0.9};
+  memory_of(composite(32), recipe, 4, alone());  // oneDNN's first
+  const Memory small = memory_of(composite(32), recipe, 4, alone());
+  for (const auto& [channels, images] : {std::pair(32, 64), std::pair(128, 4)}) {
+    const Memory large = memory_of(composite(channels), recipe, images, alone());
+    EXPECT_GT(large.planned, 3 * small.planned);
+    EXPECT_LT(large.beside - small.beside, 4096)
+        << channels << " channels, " << images << " images";
+  }
+}
+
+// A rank's sums keep late gradients, residuals, and what they send; a group receives the rest.
+TEST(Cpu, PlansWhatTheSumsOfAGroupKeep) {
+  NetworkBuilder builder({1024, 1, 1});
+  const NodeId dense = builder.add({.kind = LayerKind::kDense, .channels = 512}, {builder.input()});
+  const Network network = builder.build(dense).value();
+  Leader leader;
+  for (const char* compression : {"none", "fp16", "top_k"}) {
+    for (const int staleness : {0, 2}) {
+      const Recipe recipe{.compression = compression, .staleness = staleness};
+      const Memory one = memory_of(network, recipe, 4, alone());
+      const Memory rank = memory_of(network, recipe, 4, leader);
+      const double planned = rank.planned - one.planned;
+      const auto floats = static_cast<double>(cost_of(network).value().params);
+      const bool sends_all = std::string_view(compression) != "top_k";
+      const double each = std::string_view(compression) == "fp16" ? 2 : 4;
+      const double received = sends_all ? floats * each * static_cast<double>(staleness + 1) : 0;
+      // Those that all ranks share come with the first checkpoint.
+      const double shared = sends_all ? 0 : 3 * floats * 4;
+      EXPECT_NEAR(rank.beside - one.beside, planned - received - shared, 0.02 * planned)
+          << compression << " " << staleness;
     }
   }
 }

@@ -160,7 +160,7 @@ TEST_P(TrainingMemoryOf, CandidatesIsForeseen) {
   const StudyConfig config =
       read_study_config(DETOL_SOURCE_DIR "/configs/" + GetParam().name + ".yaml").value();
   const Task task{.input = GetParam().input, .classes = 10};
-  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Rng rng(seed);
     const auto candidate = config.candidate(config.space.sample(rng), task);
     if (!candidate) continue;
