@@ -52,8 +52,8 @@ Result<std::string> text_at(const json& layer, const char* key, std::string_view
 }
 
 Result<LayerKind> kind_called(const std::string& op, const std::string& name) {
-  for (int kind = 0; kind <= static_cast<int>(kLastLayerKind); ++kind) {
-    if (to_text(static_cast<LayerKind>(kind)) == op) return static_cast<LayerKind>(kind);
+  for (const LayerRow& row : layer_rows()) {
+    if (row.name == op) return row.kind;
   }
   return broken(name, fmt::format("detol has no layer {}", in_quotes(op)));
 }

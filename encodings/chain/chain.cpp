@@ -49,8 +49,7 @@ constexpr std::string_view kNoNorm = "none";
 
 // Returns the norm of a word; nullopt: none. REQUIRES: it is one of block_norms().
 std::optional<LayerKind> norm_called(std::string_view word) {
-  for (int kind = 0; kind <= static_cast<int>(kLastLayerKind); ++kind) {
-    const LayerRow& row = row_of(static_cast<LayerKind>(kind));
+  for (const LayerRow& row : layer_rows()) {
     if (!row.norm.empty() && row.norm == word) return row.kind;
   }
   return std::nullopt;
@@ -241,8 +240,7 @@ std::span<const std::string_view> block_operations() {
 std::span<const std::string_view> block_norms() {
   static const auto kWords = [] {
     std::vector<std::string_view> words;
-    for (int kind = 0; kind <= static_cast<int>(kLastLayerKind); ++kind) {
-      const LayerRow& row = row_of(static_cast<LayerKind>(kind));
+    for (const LayerRow& row : layer_rows()) {
       if (!row.norm.empty()) words.push_back(row.norm);
     }
     words.push_back(kNoNorm);

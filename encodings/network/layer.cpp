@@ -181,6 +181,8 @@ constexpr std::array kKinds = {
              rms_norm_parameters, nullptr, "rms"},
 };
 
+static_assert(kKinds.size() == static_cast<std::size_t>(kLastLayerKind) + 1);
+
 // Returns false if the product passes the limit (factors are at most 2^40 each).
 bool fits(const Shape& s) {
   if (s.channels < 1 || s.height < 1 || s.width < 1) return false;
@@ -192,6 +194,10 @@ bool fits(const Shape& s) {
 }
 
 }  // namespace
+
+std::span<const LayerRow> layer_rows() {
+  return kKinds;
+}
 
 const LayerRow& row_of(LayerKind kind) {
   return kKinds[static_cast<std::size_t>(kind)];

@@ -109,6 +109,8 @@ struct LayerRow {
   double (*flops)(const Layer&, std::span<const Shape> inputs, const Shape& output) = nullptr;
   std::string_view norm = {};  // its word where a block of a space file chooses a norm
 };
+// Returns the rows, in the order of LayerKind.
+std::span<const LayerRow> layer_rows();
 const LayerRow& row_of(LayerKind kind);
 
 // Returns "conv", "max_pool", ... for messages, drawings and JSON.

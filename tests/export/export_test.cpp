@@ -52,12 +52,12 @@ class Exporters : public ::testing::TestWithParam<ExporterRow> {
 };
 
 TEST_P(Exporters, VerifyEveryLayerKind) {
-  for (int kind = 0; kind <= static_cast<int>(kLastLayerKind); ++kind) {
-    const Model model = model_of(network_with(static_cast<LayerKind>(kind)));
+  for (const LayerRow& row : layer_rows()) {
+    const Model model = model_of(network_with(row.kind));
     const Result<void> written = write(model, file());
-    ASSERT_TRUE(written) << kind << ": " << written.error().message;
+    ASSERT_TRUE(written) << row.name << ": " << written.error().message;
     const Result<void> verified = GetParam().verify(model, file());
-    EXPECT_TRUE(verified) << kind << ": " << verified.error().message;
+    EXPECT_TRUE(verified) << row.name << ": " << verified.error().message;
   }
 }
 

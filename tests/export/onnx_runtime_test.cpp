@@ -231,10 +231,9 @@ TEST(OnnxRuntime, PreparesPicturesAsTheLoaderDoes) {
 
 TEST(OnnxRuntime, ComputesWhatTheReferenceBackendComputes) {
   const testing_support::TempFolder folder;
-  for (int kind = 0; kind <= static_cast<int>(kLastLayerKind); ++kind) {
-    const auto layer = static_cast<LayerKind>(kind);
-    testing::write_case(folder.path() / to_text(layer),
-                        testing::model_of(testing::network_with(layer)), "onnx");
+  for (const LayerRow& row : layer_rows()) {
+    testing::write_case(folder.path() / row.name,
+                        testing::model_of(testing::network_with(row.kind)), "onnx");
   }
   Model everything = testing::model_of(testing::network_of_everything());
   everything.mean = {0.2f, 0.4f, 0.6f};

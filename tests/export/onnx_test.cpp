@@ -116,11 +116,11 @@ TEST(Onnx, KeepsDropoutWhichDoesNothingThere) {
 }
 
 TEST(Onnx, AsksForTheOldestOperatorSetThatHasItsOperators) {
-  for (int kind = 0; kind <= static_cast<int>(kLastLayerKind); ++kind) {
-    const onnx::ModelProto proto = exported(model_of(network_with(static_cast<LayerKind>(kind))));
-    const bool newer = static_cast<LayerKind>(kind) == LayerKind::kLayerNorm;
-    EXPECT_EQ(proto.opset_import(0).version(), newer ? 17 : 13) << kind;
-    EXPECT_EQ(proto.ir_version(), newer ? 8 : 7) << kind;
+  for (const LayerRow& row : layer_rows()) {
+    const onnx::ModelProto proto = exported(model_of(network_with(row.kind)));
+    const bool newer = row.kind == LayerKind::kLayerNorm;
+    EXPECT_EQ(proto.opset_import(0).version(), newer ? 17 : 13) << row.name;
+    EXPECT_EQ(proto.ir_version(), newer ? 8 : 7) << row.name;
   }
 }
 
@@ -164,7 +164,8 @@ TEST(Onnx, SaysInItsMetadataWhatToFeedIt) {
   for (const auto& property : proto.metadata_props()) metadata[property.key()] = property.value();
   EXPECT_EQ(metadata.at("detol.input"), "pixels in [0, 1] (bytes / 255), N x C x H x W");
   EXPECT_EQ(metadata.at("detol.mean"), "[0.25,0.25,0.25]");
-  EXPECT_EQ(metadata.at("detol.classes"), R"(["T-shirt/top","a \"quoted\" one","class 2","class 3"])");
+  EXPECT_EQ(metadata.at("detol.classes"),
+            R"(["T-shirt/top","a \"quoted\" one","class 2","class 3"])");
   EXPECT_EQ(metadata.at("detol.trial"), "17");
   EXPECT_EQ(metadata.at("detol.input_shape"), "[3,9,9]");
   EXPECT_EQ(metadata.at("detol.params"), R"({"lr":0.01,"nesterov":true,"optimizer":"sgd"})");

@@ -143,9 +143,8 @@ void write_torch_case(const std::filesystem::path& stem, const Model& model) {
 
 TEST(PyTorch, ComputesWhatTheReferenceBackendComputes) {
   const testing_support::TempFolder folder;
-  for (int kind = 0; kind <= static_cast<int>(kLastLayerKind); ++kind) {
-    const auto layer = static_cast<LayerKind>(kind);
-    write_torch_case(folder.path() / to_text(layer), model_of(testing::network_with(layer)));
+  for (const LayerRow& row : layer_rows()) {
+    write_torch_case(folder.path() / row.name, model_of(testing::network_with(row.kind)));
   }
   write_torch_case(folder.path() / "everything", model_of(network_of_everything()));
   write_torch_case(folder.path() / "vectors", model_of(chain_of({"one", "two"})));
