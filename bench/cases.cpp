@@ -28,6 +28,10 @@ Layer window(LayerKind kind, std::int64_t kernel, std::int64_t stride) {
   return {.kind = kind, .kernel = kernel, .stride = stride};
 }
 
+Layer attention(bool causal) {
+  return {.kind = LayerKind::kAttention, .heads = 4, .key_heads = 4, .causal = causal};
+}
+
 Layer plain(LayerKind kind) {
   return {.kind = kind};
 }
@@ -38,7 +42,7 @@ std::vector<LayerCase> layer_cases() {
   using enum LayerKind;
   const Shape wide{16, 32, 32}, middle{32, 16, 16}, deep{64, 8, 8}, deeper{128, 8, 8};
   const Shape sequence{32, 1, 128}, vector{256, 1, 1};
-  return {
+  std::vector<LayerCase> cases = {
       {"conv1x1", wide, conv(16, 1)},
       {"conv1x1", deep, conv(64, 1)},
       {"conv1x1/2", wide, conv(32, 1, 2)},
@@ -76,14 +80,6 @@ std::vector<LayerCase> layer_cases() {
       {"global_pool", deep, plain(kGlobalAvgPool)},
       {"batch_norm", wide, plain(kBatchNorm)},
       {"batch_norm", deep, plain(kBatchNorm)},
-      {"relu", middle, {.kind = kActivation}},
-      {"silu", middle, {.kind = kActivation, .activation = Activation::kSilu}},
-      {"sigmoid", middle, {.kind = kActivation, .activation = Activation::kSigmoid}},
-      {"gelu", middle, {.kind = kActivation, .activation = Activation::kGelu}},
-      {"gelu_tanh", middle, {.kind = kActivation, .activation = Activation::kGeluTanh}},
-      {"tanh", middle, {.kind = kActivation, .activation = Activation::kTanh}},
-      {"leaky_relu", middle, {.kind = kActivation, .activation = Activation::kLeakyRelu}},
-      {"hard_swish", middle, {.kind = kActivation, .activation = Activation::kHardSwish}},
       {"dropout", middle, {.kind = kDropout, .rate = 0.2}},
       {"add", middle, plain(kAdd), 2},
       {"concat", middle, plain(kConcat), 2},
@@ -92,7 +88,13 @@ std::vector<LayerCase> layer_cases() {
       {"layer_norm", vector, plain(kLayerNorm)},
       {"rms_norm", vector, plain(kRmsNorm)},
       {"batch_norm", vector, plain(kBatchNorm)},
+      {"attention", {384, 1, 256}, attention(false)},
+      {"attention,causal", {384, 1, 256}, attention(true)},
+      {"attention", {192, 8, 8}, attention(false)},
   };
+  for (const ActivationRow& row : kActivations)
+    cases.push_back({row.name, middle, {.kind = kActivation, .activation = row.function}});
+  return cases;
 }
 
 CaseNetwork network_of(const LayerCase& one) {

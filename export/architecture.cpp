@@ -75,7 +75,17 @@ constexpr std::array kIntegers = {IntegerField{"zero_point", &Layer::zero_point}
                                   IntegerField{"kernel_height", &Layer::kernel_height},
                                   IntegerField{"stride", &Layer::stride},
                                   IntegerField{"groups", &Layer::groups},
-                                  IntegerField{"dilation", &Layer::dilation}};
+                                  IntegerField{"dilation", &Layer::dilation},
+                                  IntegerField{"heads", &Layer::heads},
+                                  IntegerField{"key_heads", &Layer::key_heads}};
+
+struct SwitchField {
+  const char* name;
+  bool Layer::*member;
+};
+constexpr std::array kSwitches = {SwitchField{"bias", &Layer::bias},
+                                  SwitchField{"causal", &Layer::causal},
+                                  SwitchField{"rotary", &Layer::rotary}};
 
 Result<Layer> layer_from(const json& described, const std::string& name) {
   Layer layer;
@@ -88,9 +98,12 @@ Result<Layer> layer_from(const json& described, const std::string& name) {
       return broken(name, fmt::format("its '{}' is no integer", field.name));
     layer.*field.member = found->get<std::int64_t>();
   }
-  if (const auto bias = described.find("bias"); bias != described.end()) {
-    if (!bias->is_boolean()) return broken(name, "its 'bias' is neither true nor false");
-    layer.bias = bias->get<bool>();
+  for (const SwitchField& field : kSwitches) {
+    const auto found = described.find(field.name);
+    if (found == described.end()) continue;
+    if (!found->is_boolean())
+      return broken(name, fmt::format("its '{}' is neither true nor false", field.name));
+    layer.*field.member = found->get<bool>();
   }
   if (const auto rate = described.find("rate"); rate != described.end()) {
     if (!rate->is_number()) return broken(name, "its 'rate' is no number");

@@ -21,9 +21,9 @@ constexpr std::string_view kPrefix = "detol.";
 
 // Keys with a meaning of their own; every other is a property.
 constexpr std::array<std::string_view, 18> kReserved = {
-    "architecture", "classes",        "columns", "deviation", "dialect",  "input", "input_shape",
-    "mean",         "metrics",        "offsets", "params",    "pictures", "shares",
-    "table",        "target_offsets", "task",    "threshold", "version"};
+    "architecture", "classes", "columns",        "deviation", "dialect",   "input",
+    "input_shape",  "mean",    "metrics",        "offsets",   "params",    "pictures",
+    "shares",       "table",   "target_offsets", "task",      "threshold", "version"};
 
 // InputMeaning: what a file is fed.
 struct InputMeaning {

@@ -25,6 +25,7 @@
 #include "export/formats.h"
 #include "export/json_text.h"
 #include "export/metadata.h"
+#include "export/onnx_attention.h"
 #include "export/onnx_composites.h"
 #include "export/onnx_constants.h"
 #include "export/onnx_interface.h"
@@ -145,6 +146,10 @@ class GraphWriter : private OnnxNodes {
         return dropout(node, first);
       case LayerKind::kConcat:
         set_int(add("Concat", node.name, images(node)), "axis", 1);
+        return {node.name};
+      case LayerKind::kAttention:
+        add_attention(*this, node.layer, node.name, as_image(first).name,
+                      model_.network.nodes()[node.inputs[0]].shape);
         return {node.name};
       case LayerKind::kQuantize:
         add_levels(*this, node, first.name);

@@ -16,6 +16,7 @@
 #include "core/table.h"
 #include "export/architecture.h"
 #include "export/metadata.h"
+#include "export/onnx_attention.h"
 #include "export/onnx_attributes.h"
 #include "export/onnx_composites.h"
 #include "export/onnx_constants.h"
@@ -85,6 +86,7 @@ class GraphReader {
   // Reads the layer whose nodes begin at the index. Returns how many they are.
   Result<int> read_at(int index) {
     const Node& first = graph_.node(index);
+    if (first.op_type() == "Reshape") return attention(index);
     const auto composite = composite_at(graph_, index);
     if (!composite) return read_node(first).map([] { return 1; });
     const bool is_norm = row_of(composite->layer.kind).role == LayerRole::kChannelNorm;
@@ -99,6 +101,15 @@ class GraphReader {
     made.is_channels_last = x.is_channels_last;
     DETOL_TRY(keep(last, made));
     return composite->nodes;
+  }
+
+  Result<int> attention(int index) {
+    DETOL_ASSIGN(const OnnxEdge x, edges_.image(graph_.node(index), 0));
+    DETOL_ASSIGN(const OnnxAttention found,
+                 read_attention(graph_, index, constants_, builder_.shape(x.node)));
+    const Node& last = graph_.node(index + found.nodes - 1);
+    DETOL_TRY(keep(last, add(last, found.layer, {x.node}, false)));
+    return found.nodes;
   }
 
   // Returns what a norm of channels reads: a matrix, or an image whose channels come last.

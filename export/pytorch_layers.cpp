@@ -94,6 +94,9 @@ std::string module_of(const Network& network, NodeId id, bool reads_matrix) {
       return fmt::format("nn.LayerNorm({})", node.shape.channels);
     case LayerKind::kRmsNorm:
       return fmt::format("nn.RMSNorm({}, eps=1e-5)", node.shape.channels);
+    case LayerKind::kAttention:
+      return fmt::format("Attention({}, {}{}{})", layer.heads, layer.key_heads,
+                         layer.causal ? ", causal=True" : "", layer.rotary ? ", rotary=True" : "");
     case LayerKind::kInput:
     case LayerKind::kFlatten:
     case LayerKind::kAdd:

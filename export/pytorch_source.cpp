@@ -122,6 +122,43 @@ from torch import nn
 
 )";
 
+// The channels of a layer's input are queries, keys and values, of one head after the other.
+constexpr std::string_view kAttention = R"(
+class Attention(nn.Module):
+    """Multi-head attention over the positions of images or sequences."""
+
+    def __init__(self, heads, key_heads, causal=False, rotary=False):
+        super().__init__()
+        self.heads, self.key_heads = heads, key_heads
+        self.causal, self.rotary = causal, rotary
+
+    def forward(self, x):
+        parts = self.heads + 2 * self.key_heads
+        rows = x.flatten(2).unflatten(1, (parts, -1)).transpose(2, 3)
+        q, k, v = rows.split([self.heads, self.key_heads, self.key_heads], 1)
+        if self.rotary:
+            q, k = self.turned(q), self.turned(k)
+        k, v = (one.repeat_interleave(self.heads // self.key_heads, 1) for one in (k, v))
+        y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
+        return y.transpose(2, 3).flatten(1, 2).unflatten(2, x.shape[2:])
+
+    @staticmethod
+    def turned(x):
+        half = x.shape[-1] // 2
+        rates = 10000.0 ** (-torch.arange(half, dtype=torch.float64, device=x.device) / half)
+        angles = torch.arange(x.shape[-2], device=x.device)[:, None] * rates
+        cosines, sines = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        left, right = x[..., :half], x[..., half:]
+        return torch.cat([left * cosines - right * sines, right * cosines + left * sines], -1)
+
+)";
+
+bool has_attention(const Model& model) {
+  return std::ranges::any_of(model.network.nodes(), [](const Node& node) {
+    return node.layer.kind == LayerKind::kAttention;
+  });
+}
+
 // Returns a buffer of doubles that is a constant of the source, not of the weights' file.
 std::string buffer(const char* name, const char* constant, const char* shape) {
   return fmt::format(
@@ -200,6 +237,7 @@ Result<std::string> pytorch_source(const Model& model) {
   if (has_input_offsets(model)) text += constant("OFFSETS", literals_of(model.offsets.inputs));
   if (!model.offsets.targets.empty())
     text += constant("TARGET_OFFSETS", literals_of(model.offsets.targets));
+  if (has_attention(model)) text += kAttention;
   return text + class_of(model) + (is_trained(model) ? loading_of(model) : "");
 }
 

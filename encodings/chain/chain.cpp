@@ -18,6 +18,11 @@
 //   residual_dense  batch or layer norm - dense expansion x channels - act - dropout - dense - add;
 //                 a dense layer before it where the width changes (Gorishniy et al., 2021,
 //                 arXiv 2106.11959)
+//   attention     [conv k, where size or channels change -] norm - 1x1 conv - attention - 1x1 conv
+//   -
+//                 add - norm - 1x1 conv to expansion x channels - act - [dropout -] 1x1 conv - add
+//                 (Vaswani et al., 2017, arXiv 1706.03762; norms first, as in Xiong et al., 2020,
+//                 arXiv 2002.04745); its norm is `layer` unless another is given
 //   se            global_avg_pool - dense to a quarter - act - dense - sigmoid, times the input
 //                 (Hu et al., 2018, arXiv 1709.01507)
 //   head          global_avg_pool or flatten [- dense hidden - act] [- dropout] - dense
@@ -60,19 +65,29 @@ struct Block {
   std::int64_t kernel = 3;
   std::int64_t dilation = 1;
   std::int64_t expansion = 4;
+  std::int64_t heads = 4;
+  std::int64_t key_heads = 4;
+  bool causal = false;
+  bool rotary = false;
   bool se = false;
-  std::optional<LayerKind> norm = LayerKind::kBatchNorm;  // of the dense ones
+  std::optional<LayerKind> norm = LayerKind::kBatchNorm;  // of the dense ones and of attention
   Activation activation = Activation::kRelu;
   double dropout = 0;
 };
 
 Block block_of(const json& section) {
+  const auto heads = section.value("heads", std::int64_t{4});
+  const bool attends = section.at("op") == "attention";
   return {.op = section.at("op"),
           .kernel = section.value("kernel", std::int64_t{3}),
           .dilation = section.value("dilation", std::int64_t{1}),
           .expansion = section.value("expansion", std::int64_t{4}),
+          .heads = heads,
+          .key_heads = section.value("key_heads", heads),
+          .causal = section.value("causal", false),
+          .rotary = section.value("rotary", false),
           .se = section.value("se", false),
-          .norm = norm_called(section.value("norm", "batch")),
+          .norm = norm_called(section.value("norm", attends ? "layer" : "batch")),
           .activation = activation_of(section),
           .dropout = section.value("dropout", 0.0)};
 }
@@ -96,9 +111,10 @@ class Chain : public Path {
     join(LayerKind::kScale, {input, end()}, "se.scale");
   }
 
-  void normalise(const Block& block) {
+  void normalise(const Block& block, std::string_view number = "") {
     if (!block.norm) return;
-    add({.kind = *block.norm}, block.norm == LayerKind::kBatchNorm ? "bn" : "ln");
+    const bool is_of_batch = block.norm == LayerKind::kBatchNorm;
+    add({.kind = *block.norm}, fmt::format("{}{}", is_of_batch ? "bn" : "ln", number));
   }
 
  private:
@@ -200,21 +216,42 @@ void add_residual_dense(Chain& chain, const Block& block, std::int64_t channels,
   chain.join(LayerKind::kAdd, {chain.end(), input}, "add");
 }
 
+void add_attention(Chain& chain, const Block& block, std::int64_t channels, std::int64_t stride) {
+  if (stride != 1 || chain.shape().channels != channels)
+    chain.conv({.channels = channels, .kernel = block.kernel, .stride = stride, .bias = true},
+               "reduce");
+  const NodeId input = chain.end();
+  chain.normalise(block, "1");
+  const std::int64_t keys = channels * block.key_heads / block.heads;
+  chain.conv({.channels = channels + 2 * keys, .bias = true}, "qkv");
+  chain.add({.kind = LayerKind::kAttention,
+             .heads = block.heads,
+             .key_heads = block.key_heads,
+             .causal = block.causal,
+             .rotary = block.rotary},
+            "attention");
+  chain.conv({.channels = channels, .bias = true}, "out");
+  chain.join(LayerKind::kAdd, {chain.end(), input}, "add1");
+  const NodeId mixed = chain.end();
+  chain.normalise(block, "2");
+  chain.conv({.channels = channels * block.expansion, .bias = true}, "expand");
+  chain.activate(block.activation, "act");
+  chain.dropout(block.dropout);
+  chain.conv({.channels = channels, .bias = true}, "project");
+  chain.join(LayerKind::kAdd, {chain.end(), mixed}, "add2");
+}
+
 struct OpRow {
   std::string_view name;
   void (*add)(Chain&, const Block&, std::int64_t channels, std::int64_t stride);
 };
 
 constexpr std::array kOps = {
-    OpRow{"conv", add_conv},
-    OpRow{"residual", add_residual},
-    OpRow{"mbconv", add_mbconv},
-    OpRow{"separable_conv", add_separable_conv},
-    OpRow{"max_pool", add_pool},
-    OpRow{"avg_pool", add_pool},
-    OpRow{"identity", add_identity},
-    OpRow{"dense", add_dense},
-    OpRow{"residual_dense", add_residual_dense},
+    OpRow{"conv", add_conv},         OpRow{"residual", add_residual},
+    OpRow{"mbconv", add_mbconv},     OpRow{"separable_conv", add_separable_conv},
+    OpRow{"max_pool", add_pool},     OpRow{"avg_pool", add_pool},
+    OpRow{"identity", add_identity}, OpRow{"attention", add_attention},
+    OpRow{"dense", add_dense},       OpRow{"residual_dense", add_residual_dense},
 };
 
 void add_stage(Chain& chain, const json& stage, std::size_t index) {

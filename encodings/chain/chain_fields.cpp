@@ -30,6 +30,10 @@ std::span<const Field> block_fields() {
       Field{.key = "dilation", .kind = kInt, .may_be_domain = true, .low = 1, .high = 8},
       Field{.key = "norm", .kind = kWord, .may_be_domain = true, .words = block_norms()},
       Field{.key = "expansion", .kind = kInt, .may_be_domain = true, .low = 1, .high = 16},
+      Field{.key = "heads", .kind = kInt, .may_be_domain = true, .low = 1, .high = 128},
+      Field{.key = "key_heads", .kind = kInt, .may_be_domain = true, .low = 1, .high = 128},
+      Field{.key = "causal", .kind = kBool, .may_be_domain = true},
+      Field{.key = "rotary", .kind = kBool, .may_be_domain = true},
       Field{.key = "se", .kind = kBool, .may_be_domain = true},
       Field{.key = "activation", .kind = kWord, .may_be_domain = true, .words = activation_words()},
       kDropout};

@@ -42,6 +42,8 @@ std::uint64_t layer_label(const Node& node, Detail detail, bool is_output) {
   if (detail == Detail::kKinds) return hashed({drawing, kind});
   if (detail == Detail::kWindows) return hashed({drawing, kind, l.kernel, l.stride});
   const std::int64_t width = is_output ? 0 : std::bit_width(static_cast<std::uint64_t>(l.channels));
+  if (l.kind == LayerKind::kAttention)
+    return hashed({drawing, kind, l.heads, l.key_heads, l.causal ? 1 : 0, l.rotary ? 1 : 0});
   return hashed({drawing, kind, width, l.kernel, l.kernel_height, l.stride, l.dilation,
                  grouping_of(l), l.bias ? 1 : 0, static_cast<std::int64_t>(l.activation)});
 }

@@ -101,6 +101,20 @@ Result<Shape> scale_shape(const Layer& layer, Inputs in) {
   return in[0];
 }
 
+Result<Shape> attention_shape(const Layer& layer, Inputs in) {
+  if (layer.heads < 1 || layer.key_heads < 1 || layer.heads % layer.key_heads != 0)
+    return broken(
+        layer, fmt::format("{} heads cannot share {} heads of keys", layer.heads, layer.key_heads));
+  const std::int64_t parts = layer.heads + 2 * layer.key_heads;
+  if (in[0].channels % parts != 0)
+    return broken(layer, fmt::format("{} channels are no {} equal parts: queries, keys and values",
+                                     in[0].channels, parts));
+  const std::int64_t width = in[0].channels / parts;
+  if (layer.rotary && width % 2 != 0)
+    return broken(layer, fmt::format("rotary positions need pairs of channels, not {}", width));
+  return Shape{layer.heads * width, in[0].height, in[0].width};
+}
+
 Result<Shape> quantize_shape(const Layer& layer, Inputs in) {
   if (!(layer.scale > 0) || !std::isfinite(layer.scale))
     return broken(layer, fmt::format("scale {} must be positive", layer.scale));
@@ -150,6 +164,13 @@ double dense_flops(const Layer&, Inputs in, const Shape& output) {
   return 2 * static_cast<double>(in[0].elements()) * static_cast<double>(output.elements());
 }
 
+// Products of queries and keys, of weights and values; a causal layer computes about half of them.
+double attention_flops(const Layer& layer, Inputs, const Shape& output) {
+  const auto positions = static_cast<double>(output.height) * static_cast<double>(output.width);
+  const double seen = layer.causal ? (positions + 1) / 2 : positions;
+  return 4 * static_cast<double>(output.elements()) * seen;
+}
+
 constexpr std::size_t kAny = 1u << 16;
 
 using enum LayerKind;
@@ -179,6 +200,8 @@ constexpr std::array kKinds = {
     LayerRow{kQuantize, "quantize", '?', Role::kElementwise, 1, 1, quantize_shape},
     LayerRow{kRmsNorm, "rms_norm", 'n', Role::kChannelNorm, 1, 1, same_shape, kOwn,
              rms_norm_parameters, nullptr, "rms"},
+    LayerRow{kAttention, "attention", 'h', Role::kAttention, 1, 1, attention_shape, kOwn, nullptr,
+             attention_flops},
 };
 
 static_assert(kKinds.size() == static_cast<std::size_t>(kLastLayerKind) + 1);
@@ -205,6 +228,10 @@ const LayerRow& row_of(LayerKind kind) {
 
 std::string to_text(const Shape& s) {
   return fmt::format("{}x{}x{}", s.channels, s.height, s.width);
+}
+
+std::int64_t head_width(const Layer& layer, const Shape& input) {
+  return input.channels / (layer.heads + 2 * layer.key_heads);
 }
 
 std::string_view to_text(LayerKind kind) {

@@ -46,6 +46,11 @@ enum class LayerKind {
   // number again (ONNX's QuantizeLinear and DequantizeLinear; halves to even). The gradient passes.
   kQuantize,
   kRmsNorm,  // as kLayerNorm, but divided by the root of the mean square, without mean and beta
+  // Multi-head attention over the positions, whose order is that of rows and columns (Vaswani et
+  // al., 2017, arXiv 1706.03762). The channels of the input are queries, keys and values: of each
+  // head one after the other, all equally wide. Several heads in turn may share one of the
+  // `key_heads` (Ainslie et al., 2023, arXiv 2305.13245). The output has the heads' channels.
+  kAttention,
 };
 
 // Layer stores a kind and its settings. Fields that the kind does not use keep their defaults, so
@@ -61,8 +66,12 @@ struct Layer {
   bool bias = false;               // kConv, kDense
   Activation activation = Activation::kRelu;  // kActivation
   double rate = 0;                            // kDropout
-  float scale = 0;                            // kQuantize: of a level, positive
-  std::int64_t zero_point = 0;                // kQuantize: the level of 0, from 0 to 255
+  std::int64_t heads = 1;                     // kAttention: of the queries
+  std::int64_t key_heads = 1;                 // kAttention: of keys and values; divides `heads`
+  bool causal = false;  // kAttention: a position sees itself and those before it
+  bool rotary = false;  // kAttention: queries and keys turn with their position (attention.h)
+  float scale = 0;      // kQuantize: of a level, positive
+  std::int64_t zero_point = 0;  // kQuantize: the level of 0, from 0 to 255
   friend bool operator==(const Layer&, const Layer&) = default;
 };
 
@@ -76,7 +85,7 @@ struct ParameterSpec {
   std::int64_t elements() const;
 };
 
-inline constexpr LayerKind kLastLayerKind = LayerKind::kRmsNorm;
+inline constexpr LayerKind kLastLayerKind = LayerKind::kAttention;
 
 // LayerRole is what a kind is to whoever changes, draws or exports networks.
 enum class LayerRole {
@@ -87,6 +96,7 @@ enum class LayerRole {
   kElementwise,  // changes each number by itself; has no parameters
   kWindow,       // pools each channel over positions
   kReshape,      // moves numbers
+  kAttention,    // mixes positions, by weights that it computes
   kJoin,         // of several inputs
 };
 
@@ -122,6 +132,9 @@ std::int64_t height_of(const Layer& layer);
 std::int64_t padding_above(const Layer& layer);
 std::int64_t padding_beside(const Layer& layer);
 
+// Returns the channels of a head of a kAttention. REQUIRES: it has a shape.
+std::int64_t head_width(const Layer& layer, const Shape& input);
+
 // Returns x on the levels of a kQuantize. REQUIRES: layer.kind is kQuantize.
 float on_levels(const Layer& layer, float x);
 
@@ -132,8 +145,8 @@ Result<Shape> output_shape(const Layer& layer, std::span<const Shape> inputs);
 // REQUIRES: output_shape(layer, inputs) succeeded.
 std::vector<ParameterSpec> parameters_of(const Layer& layer, std::span<const Shape> inputs);
 
-// Returns 2 x multiply-adds of one forward pass of one image, in convolution and dense layers
-// only. The result is a double, because an impossible layer's count may pass 2^63.
+// Returns 2 x multiply-adds of one forward pass of one image, in convolution, dense and attention
+// layers only. The result is a double, because an impossible layer's count may pass 2^63.
 double flops_of(const Layer& layer, std::span<const Shape> inputs, const Shape& output);
 
 }  // namespace detol::inline encoding

@@ -24,6 +24,10 @@ std::vector<std::pair<std::string, std::string>> settings_of(const Layer& layer)
   if (layer.kind == LayerKind::kActivation)
     settings.emplace_back("function", std::string(to_text(layer.activation)));
   number("rate", layer.rate, plain.rate);
+  number("heads", layer.heads, plain.heads);
+  number("key_heads", layer.key_heads, plain.key_heads);
+  number("causal", layer.causal, plain.causal);
+  number("rotary", layer.rotary, plain.rotary);
   number("scale", layer.scale, plain.scale);
   number("zero_point", layer.zero_point, plain.zero_point);
   return settings;

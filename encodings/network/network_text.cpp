@@ -38,6 +38,10 @@ std::string word_of(std::span<const Node> nodes, NodeId id) {
   field("g", is_depthwise ? 1 : layer.groups, 1);
   field("d", layer.dilation, 1);
   if (layer.bias) word += 'b';
+  field("n", layer.heads, 1);
+  field("m", layer.key_heads, 1);
+  if (layer.causal) word += 'c';
+  if (layer.rotary) word += 'r';
   if (node.inputs.size() == 1 && node.inputs.front() + 1 == id) return word;
   for (std::size_t i = 0; i < node.inputs.size(); ++i)
     word += fmt::format("{}{}", i == 0 ? '@' : ',', id - node.inputs[i]);

@@ -93,6 +93,18 @@ const std::vector<Case> kCases = {
     {"IdentityStride", R"({"op": "identity"})", R"(, "stride": 2)", "pool:avg_pool", 0, 0},
     {"IdentityWider", R"({"op": "identity"})", R"(, "stride": 2, "channels": 16)",
      "shortcut.conv:conv shortcut.bn:batch_norm", 8 * 16 + 32, 2 * 36 * 8 * 16},
+    {"Attention", R"({"op": "attention", "heads": 2, "activation": "gelu", "dropout": 0.1})", "",
+     "ln1:layer_norm qkv:conv attention:attention out:conv add1:add ln2:layer_norm expand:conv "
+     "act:activation dropout:dropout project:conv add2:add",
+     16 + (8 * 24 + 24) + (8 * 8 + 8) + 16 + (8 * 32 + 32) + (32 * 8 + 8),
+     2 * 144 * (8 * 24 + 8 * 8 + 2 * 8 * 32) + 4 * 8 * 144 * 144},
+    {"AttentionSharesKeys",
+     R"({"op": "attention", "heads": 4, "key_heads": 1, "causal": true, "norm": "rms", "expansion": 1})",
+     R"(, "stride": 2, "channels": 16)",
+     "reduce:conv ln1:rms_norm qkv:conv attention:attention out:conv add1:add ln2:rms_norm "
+     "expand:conv act:activation project:conv add2:add",
+     (9 * 8 * 16 + 16) + 16 + (16 * 24 + 24) + 3 * (16 * 16 + 16) + 16,
+     2 * 36 * (9 * 8 * 16 + 16 * 24 + 3 * 16 * 16) + 2 * 16 * 36 * 37},
     {"Dense", R"({"op": "dense"})", R"(, "channels": 20)",
      "dense:dense bn:batch_norm act:activation", 8 * 144 * 20 + 40, 2 * 8 * 144 * 20},
     {"DenseLayerNorm", R"({"op": "dense", "norm": "layer"})", R"(, "channels": 20)",

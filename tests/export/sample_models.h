@@ -12,8 +12,11 @@ namespace detol::testing {
 // Returns a network with a layer of that kind between a convolution and the head.
 inline Network network_with(LayerKind kind) {
   NetworkBuilder b({2, 6, 6});
-  const NodeId x =
-      b.add({.kind = LayerKind::kConv, .channels = 4, .kernel = 3, .bias = true}, {b.input()});
+  const NodeId x = b.add({.kind = LayerKind::kConv,
+                          .channels = kind == LayerKind::kAttention ? 8 : 4,
+                          .kernel = 3,
+                          .bias = true},
+                         {b.input()});
   const NodeId pooled = b.add({.kind = LayerKind::kGlobalAvgPool}, {x});
   Layer layer{.kind = kind};
   std::vector<NodeId> inputs{x};
@@ -27,6 +30,8 @@ inline Network network_with(LayerKind kind) {
   if (kind == LayerKind::kScale) inputs = {x, pooled};
   if (kind == LayerKind::kDropout) layer.rate = 0.5;
   if (kind == LayerKind::kQuantize) layer.scale = 0.05F, layer.zero_point = 97;
+  if (kind == LayerKind::kAttention)
+    layer = {.kind = kind, .heads = 2, .key_heads = 1, .causal = true, .rotary = true};
   const NodeId tested = kind == LayerKind::kInput ? x : b.add(layer, inputs);
   return b.build(b.add({.kind = LayerKind::kDense, .channels = 3, .bias = true}, {tested})).value();
 }

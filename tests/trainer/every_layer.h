@@ -111,6 +111,18 @@ inline std::vector<Case> every_backend_and_layer() {
   samples.push_back({"wide_layer_norm", {37, 5, 5}, {.kind = LayerKind::kLayerNorm}});
   samples.push_back({"wide_layer_norm_vector", {128, 1, 1}, {.kind = LayerKind::kLayerNorm}});
   samples.push_back({"wide_rms_norm", {37, 5, 5}, {.kind = LayerKind::kRmsNorm}});
+  const auto attention = [](std::int64_t heads, std::int64_t key_heads, bool causal, bool rotary) {
+    return Layer{.kind = LayerKind::kAttention,
+                 .heads = heads,
+                 .key_heads = key_heads,
+                 .causal = causal,
+                 .rotary = rotary};
+  };
+  // Whole registers and parts of them; several tiles of queries and keys.
+  samples.push_back({"wide_attention", {96, 1, 70}, attention(2, 2, false, false)});
+  samples.push_back({"wide_attention_causal", {64, 1, 150}, attention(2, 1, true, true)});
+  samples.push_back({"wide_attention_of_narrow_heads", {40, 7, 9}, attention(3, 1, true, false)});
+  samples.push_back({"wide_attention_rotary", {60, 1, 49}, attention(1, 1, false, true)});
   samples.push_back({"wide_depthwise5_stride3", {20, 9, 10}, conv(20, 5, 3, 20, 1)});
   for (const std::int64_t stride : {1, 2}) {
     samples.push_back({"wide_max_pool3_" + std::to_string(stride),

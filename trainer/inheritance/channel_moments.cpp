@@ -121,6 +121,27 @@ ChannelMoments of_activated(const ChannelMoments& in, Activation function) {
   return out;
 }
 
+// Returns the moments of the values that each head averages: their mean, and a variance that
+// averaging does not exceed.
+ChannelMoments of_values(const ChannelMoments& in, const Layer& layer) {
+  const std::size_t parts = static_cast<std::size_t>(layer.heads + 2 * layer.key_heads);
+  const std::size_t width = in.mean.size() / parts;
+  const auto values =
+      static_cast<std::ptrdiff_t>(static_cast<std::size_t>(layer.heads + layer.key_heads) * width);
+  ChannelMoments out;
+  for (std::int64_t head = 0; head < layer.heads; ++head) {
+    const std::ptrdiff_t first =
+        values + head * layer.key_heads / layer.heads * static_cast<std::ptrdiff_t>(width);
+    const auto append = [&](std::vector<double>& to, const std::vector<double>& from) {
+      to.insert(to.end(), from.begin() + first,
+                from.begin() + first + static_cast<std::ptrdiff_t>(width));
+    };
+    append(out.mean, in.mean);
+    append(out.variance, in.variance);
+  }
+  return out;
+}
+
 }  // namespace
 
 ChannelMoments moments_after(const Node& node, std::span<const ChannelMoments* const> inputs,
@@ -142,6 +163,8 @@ ChannelMoments moments_after(const Node& node, std::span<const ChannelMoments* c
       return of_list(inputs, 1);
     case LayerKind::kFlatten:
       return of_list(inputs, channels / inputs.front()->mean.size());
+    case LayerKind::kAttention:
+      return of_values(*inputs.front(), node.layer);
     default:
       return *inputs.front();
   }

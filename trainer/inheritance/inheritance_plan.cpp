@@ -165,6 +165,8 @@ class Planner {
         return concatenation(id);
       case kScale:
         return gate(id);
+      case kAttention:
+        return attention(id);
       default:
         return without_parameters(id);
     }
@@ -258,6 +260,19 @@ class Planner {
         flat.push_back(channel == kNewChannel ? channel : channel * ours.height * ours.width + at);
     }
     return claim_of(*same, std::move(flat), in.is_exact);
+  }
+
+  // Of heads that are the parent's; heads that are wider, or more, are others.
+  Claim attention(NodeId id) const {
+    const Claim& in = input_claim(id);
+    if (in.kind != Claim::Kind::kParent) return {};
+    const auto same = parent_.find(child_.node(id).layer, {in.parent});
+    const std::int64_t channels = parent_.channels(in.parent);
+    if (!same || in.channels != first_channels(child_.input_shape(id).channels, channels) ||
+        child_.input_shape(id).channels != channels)
+      return {};
+    return claim_of(*same, first_channels(child_.channels(id), parent_.channels(*same)),
+                    in.is_exact);
   }
 
   Claim sum(NodeId id) const {

@@ -68,6 +68,8 @@ class Tying {
     for (const auto* kept : {&classes.of_outputs.front(), &classes.of_outputs.back()}) {
       for (int one : *kept) classes.is_fixed[static_cast<std::size_t>(one)] = true;
     }
+    for (int channel : fixed_)
+      classes.is_fixed[static_cast<std::size_t>(numbers.at(sets_.find(channel)))] = true;
     set_groups(classes);
     return classes;
   }
@@ -100,6 +102,14 @@ class Tying {
         for (NodeId input : own.inputs)
           all.insert(all.end(), channels_[input].begin(), channels_[input].end());
         return all;
+      }
+      case LayerKind::kAttention: {
+        // Heads are as wide as they are: what they read stays, and what they write.
+        const std::vector<int>& read = channels_[own.inputs.front()];
+        fixed_.insert(fixed_.end(), read.begin(), read.end());
+        std::vector<int> made = new_channels(own.shape.channels);
+        fixed_.insert(fixed_.end(), made.begin(), made.end());
+        return made;
       }
       default:
         return tied_inputs(own);
@@ -152,6 +162,7 @@ class Tying {
 
   const Network& network_;
   DisjointSets sets_;
+  std::vector<int> fixed_;                  // members whose class stays
   std::vector<std::vector<int>> channels_;  // of each node, as members of the sets
 };
 

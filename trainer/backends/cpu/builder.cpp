@@ -76,6 +76,9 @@ void Builder::place() {
   parameters_.reserve(arena(), micro_batches().size() > 1);
   arena().place();
   parameters_.bind();
+  write_constants([](const Buffer& buffer, std::span<const float> values) {
+    std::ranges::copy(values, buffer.as<float>());
+  });
   for (const std::unique_ptr<Call>& call : calls_) call->bind();
 }
 

@@ -139,6 +139,25 @@ constexpr std::ptrdiff_t winograd_scratch(std::ptrdiff_t inputs, std::ptrdiff_t 
          kWinogradGap * 3 * 36;
 }
 
+// AttentionShape: attention over images of blocks x positions x lanes
+// (trainer/backends/attention.h).
+struct AttentionShape {
+  std::ptrdiff_t images = 0, heads = 1, key_heads = 1, width = 1, positions = 1;
+  std::ptrdiff_t in_blocks = 0, out_blocks = 0;
+  bool causal = false;
+  float scale = 1;
+};
+inline constexpr std::ptrdiff_t kAttentionRows = 48,
+                                kAttentionKeys = 64;  // queries, keys at a time
+
+constexpr std::ptrdiff_t rows_of_attention(std::ptrdiff_t positions) {
+  return (positions + kAttentionKeys - 1) / kAttentionKeys * kAttentionKeys;
+}
+// Returns the floats of scratch memory of attention; `width` is padded to whole registers.
+constexpr std::ptrdiff_t attention_scratch(std::ptrdiff_t width, std::ptrdiff_t positions) {
+  return rows_of_attention(positions) * (11 * width + 2 * kAttentionRows);
+}
+
 struct Kernels {
   std::ptrdiff_t lanes;
 
@@ -179,6 +198,13 @@ struct Kernels {
   void (*max_pool_backward)(const Window&, const float* g, const std::int32_t* best, float* dx);
   void (*avg_pool)(const Window&, const float* x, float* y);
   void (*avg_pool_backward)(const Window&, const float* g, float* dx);
+
+  // `table`: of the angles of rotary positions, or null; statistics: 2 per image, head and
+  // position, written forward; scratch: attention_scratch(). Padding of y and dx is left as it is.
+  void (*attention)(const AttentionShape&, const float* table, const float* x, float* y,
+                    float* statistics, float* scratch);
+  void (*attention_backward)(const AttentionShape&, const float* table, const float* x,
+                             const float* statistics, const float* g, float* dx, float* scratch);
 
   // Weights: blocks x height x width x lanes; scratch: padded_floats(). `bias` and `dbias` may be
   // null.

@@ -4,6 +4,7 @@
 
 #include "trainer/backends/cpu/kernels.h"
 #include "trainer/backends/cpu/kernels_activation.h"
+#include "trainer/backends/cpu/kernels_attention.h"
 #include "trainer/backends/cpu/kernels_dense.h"
 #include "trainer/backends/cpu/kernels_depthwise.h"
 #include "trainer/backends/cpu/kernels_dropout.h"
@@ -40,6 +41,8 @@ const Kernels DETOL_KERNELS = {
     max_pool_backward,
     avg_pool,
     avg_pool_backward,
+    attention,
+    attention_backward,
     depthwise,
     depthwise_backward,
     depthwise_weights,

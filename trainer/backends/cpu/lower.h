@@ -36,6 +36,7 @@ auto caught(Action action) -> decltype(action()) {
 
 using Lower = Result<void>(Builder& builder, const Unit& unit);
 Lower lower_conv, lower_dense, lower_norm, lower_layer_norm, lower_activation, lower_pool,
-    lower_global_pool, lower_flatten, lower_scale, lower_dropout, lower_concat, lower_quantize;
+    lower_global_pool, lower_flatten, lower_scale, lower_dropout, lower_concat, lower_quantize,
+    lower_attention;
 
 }  // namespace detol::inline trainer::cpu

@@ -110,6 +110,10 @@ void Builder::place() {
     if (buffer != nullptr) set_to_zero(buffer->data, buffer->bytes);
   }
   parameters_.bind();
+  write_constants([](const Buffer& buffer, std::span<const float> values) {
+    to_device(buffer.data, values.data(), values.size_bytes());
+  });
+  wait();
 }
 
 }  // namespace detol::inline trainer::cuda

@@ -11,9 +11,9 @@ namespace detol::inline trainer::cuda {
 namespace {
 
 constexpr program::Lowerings<Builder> kLowerings = {
-    lower_conv,       lower_dense,   lower_norm,        lower_layer_norm,
-    lower_activation, lower_pool,    lower_global_pool, lower_flatten,
-    lower_scale,      lower_dropout, lower_concat,      lower_quantize};
+    lower_conv,   lower_dense,       lower_norm,     lower_layer_norm, lower_activation,
+    lower_pool,   lower_global_pool, lower_flatten,  lower_scale,      lower_dropout,
+    lower_concat, lower_quantize,    lower_attention};
 
 }  // namespace
 

@@ -3,10 +3,10 @@
 # device that they emulate.
 set(detol_cuda_sources
   device.cpp matmul.cpp conv_shape.cpp cudnn_graph.cpp conv_plans.cpp product_plan.cpp parameters.cpp builder.cpp sums.cpp
-  lower_products.cpp lower_norms.cpp lower_elements.cpp recording.cpp compiled.cpp
+  lower_products.cpp lower_norms.cpp lower_elements.cpp lower_attention.cpp recording.cpp compiled.cpp
   device_data.cpp resident.cpp executable.cpp time_algorithms.cpp measure.cpp plugin_entry.cpp)
 set(detol_cuda_kernels
-  elements.cu norm.cu layer_norm.cu windows.cu depthwise.cu tile_conv.cu loss.cu batch.cu optimizer.cu)
+  attention.cu elements.cu norm.cu layer_norm.cu windows.cu depthwise.cu tile_conv.cu loss.cu batch.cu optimizer.cu)
 list(TRANSFORM detol_cuda_sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
 list(TRANSFORM detol_cuda_kernels PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
 set_property(GLOBAL PROPERTY detol_cuda_sources ${detol_cuda_sources})

@@ -154,6 +154,28 @@ void add_bias(Type type, const float* bias, void* y, std::int64_t rows, std::int
 void bias_gradient(Type type, const void* g, float* gradient, std::int64_t rows,
                    std::int64_t channels, void* scratch, Stream stream);
 
+// --- attention -----------------------------------------------------------------------------------
+
+// AttentionCall is attention (trainer/backends/attention.h) of images x positions x channels.
+struct AttentionCall {
+  Type type = Type::kFloat;
+  std::int64_t images = 0, positions = 1, heads = 1, key_heads = 1, width = 1;
+  std::int64_t in_width = 0, out_width = 0;  // channels of the input, of the output: padded
+  bool causal = false;
+  float scale = 1;
+  const void* x = nullptr;
+  // Three per image, head and position: the largest score, 1 / the sum of the exponentials, and,
+  // written backward, the mean of the weights' gradients.
+  float* statistics = nullptr;
+};
+// Leave the padding of y and dx as it is.
+void attention_forward(const AttentionCall& call, void* y, Stream stream);
+void attention_backward(const AttentionCall& call, const void* y, const void* g, void* dx,
+                        Stream stream);
+// Copies what an attention reads, with queries and keys turned by their angles, or turned back.
+void turn(const AttentionCall& call, const float* table, bool back, const void* from, void* to,
+          Stream stream);
+
 // --- windows -------------------------------------------------------------------------------------
 
 struct WindowCall {

@@ -156,6 +156,13 @@ void Program::make_room(Value& value) {
   if (value.gradients.size() > 2) gradient_terms(value, 1);
 }
 
+Buffer* Program::constant(std::vector<float> values) {
+  if (values.empty()) return nullptr;
+  Buffer* buffer = arena_.make_persistent(values.size() * sizeof(float));
+  constants_.emplace_back(buffer, std::move(values));
+  return buffer;
+}
+
 Buffer* Program::grown(Buffer*& buffer, std::size_t bytes) {
   if (buffer == nullptr) buffer = arena_.make_persistent(0);
   buffer->bytes = std::max(buffer->bytes, (bytes + line_ - 1) / line_ * line_);

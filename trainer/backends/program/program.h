@@ -184,6 +184,9 @@ class Program {
   // Returns the scratch buffer that libraries share, of at least `bytes`.
   Buffer* scratch(std::size_t bytes) { return grown(scratch_, bytes); }
 
+  // Returns a buffer of these numbers; null for none.
+  Buffer* constant(std::vector<float> values);
+
   // Writes the backward steps of everything lowered so far.
   void lower_backward();
   std::span<const Step> steps() const { return steps_; }
@@ -193,6 +196,11 @@ class Program {
  protected:
   Value& new_value(const Shape& shape, Layout layout, bool needs_gradient);
   Value& new_value(const Value& like) { return storage_.emplace_back(like); }
+  // Calls write(buffer, numbers) for every constant(). REQUIRES: the arena has its memory.
+  void write_constants(
+      const std::function<void(const Buffer& buffer, std::span<const float> values)>& write) const {
+    for (const auto& [buffer, values] : constants_) write(*buffer, values);
+  }
   // Returns the buffer, made if it is null, with at least `bytes`, in whole lines.
   Buffer* grown(Buffer*& buffer, std::size_t bytes);
 
@@ -239,6 +247,7 @@ class Program {
   std::vector<Step> steps_;
   std::vector<Lower> backward_;
   Buffer* scratch_ = nullptr;
+  std::vector<std::pair<Buffer*, std::vector<float>>> constants_;
 };
 
 // Lowers a unit whose output is the sum of its inputs.
@@ -249,7 +258,7 @@ template <typename Builder>
 struct Lowerings {
   using Lower = Result<void> (*)(Builder&, const Unit&);
   Lower conv, dense, batch_norm, channel_norm, activation, pool, global_pool, flatten, scale,
-      dropout, concat, quantize;
+      dropout, concat, quantize, attention;
 };
 
 // Lowers a unit of any layer but the input; one that is the same as another node has the value of
@@ -287,6 +296,8 @@ Result<void> lower(Builder& builder, const Unit& unit, const Lowerings<Builder>&
       return by.concat(builder, unit);
     case LayerKind::kQuantize:
       return by.quantize(builder, unit);
+    case LayerKind::kAttention:
+      return by.attention(builder, unit);
     default:  // the input is made before
       lower_add(builder, unit);
       return {};

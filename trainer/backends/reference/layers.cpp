@@ -5,6 +5,7 @@
 
 #include "encodings/network/activation_functions.h"
 #include "trainer/backends/norm_constants.h"
+#include "trainer/backends/reference/attention.h"
 #include "trainer/backends/reference/windows.h"
 
 namespace detol::inline trainer::reference {
@@ -368,6 +369,7 @@ constexpr KindRow<Real> kKinds[] = {
     {LayerKind::kLayerNorm, layer_norm_forward, layer_norm_backward},
     {LayerKind::kQuantize, quantize_forward, copy_backward},
     {LayerKind::kRmsNorm, layer_norm_forward, layer_norm_backward},
+    {LayerKind::kAttention, attention_forward, attention_backward},
 };
 
 static_assert(std::size(kKinds<double>) == static_cast<std::size_t>(kLastLayerKind) + 1);
