@@ -49,9 +49,10 @@ class Reader {
   void layer() {
     using enum LayerKind;
     static const std::map<char, LayerKind> kKinds = {
-        {'c', kConv},    {'d', kDense},   {'b', kBatchNorm},     {'l', kLayerNorm},
-        {'m', kMaxPool}, {'a', kAvgPool}, {'p', kGlobalAvgPool}, {'f', kFlatten},
-        {'+', kAdd},     {'*', kScale},   {'o', kDropout},       {'&', kConcat}};
+        {'c', kConv},     {'d', kDense},   {'b', kBatchNorm},     {'l', kLayerNorm},
+        {'m', kMaxPool},  {'a', kAvgPool}, {'p', kGlobalAvgPool}, {'f', kFlatten},
+        {'+', kAdd},      {'*', kScale},   {'o', kDropout},       {'&', kConcat},
+        {'h', kAttention}};
     const char letter = text_.at(at_++);
     Node node;
     const auto function = std::ranges::find(kActivations, letter, &ActivationRow::letter);
@@ -77,10 +78,15 @@ class Reader {
         is_depthwise = true;
       else if (skip("b"))
         layer.bias = true;
+      else if (skip("c"))
+        layer.causal = true;
+      else if (skip("r"))
+        layer.rotary = true;
       else if (!(skip("k") && number(layer.kernel)) &&
                !(skip("h") && number(layer.kernel_height)) &&
                !(skip("s") && number(layer.stride)) && !(skip("g") && number(layer.groups)) &&
-               !(skip("d") && number(layer.dilation)))
+               !(skip("d") && number(layer.dilation)) && !(skip("n") && number(layer.heads)) &&
+               !(skip("m") && number(layer.key_heads)))
         return is_depthwise;
     }
   }

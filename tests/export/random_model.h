@@ -80,10 +80,22 @@ class RandomNetwork {
     add({.kind = LayerKind::kScale}, {x, gate});
   }
 
+  void attention(NodeId x) {
+    const std::int64_t heads = pick({1, 2, 4}), key_heads = rng_.chance(0.5) ? 1 : heads;
+    const std::int64_t channels = (heads + 2 * key_heads) * pick({2, 4});
+    add({.kind = LayerKind::kConv, .channels = channels, .bias = true}, {x});
+    add({.kind = LayerKind::kAttention,
+         .heads = heads,
+         .key_heads = key_heads,
+         .causal = rng_.chance(0.5),
+         .rotary = rng_.chance(0.5)},
+        {nodes_.back()});
+  }
+
   void grow() {
     const NodeId x = source();
     const Shape shape = builder_.shape(x);
-    switch (rng_.below(12)) {
+    switch (rng_.below(13)) {
       case 0:
       case 1:
         return conv(x);
@@ -111,6 +123,8 @@ class RandomNetwork {
         return concat(x);
       case 10:
         return void(add({.kind = LayerKind::kLayerNorm}, {x}));
+      case 11:
+        return attention(x);
       default:
         return void(dense(x));
     }

@@ -110,9 +110,21 @@ class RandomNetwork {
     return add({.kind = kScale}, {x, s});
   }
 
+  NodeId attention(NodeId x) {
+    const std::int64_t heads = pick({1, 2, 4}), key_heads = rng_.chance(0.5) ? 1 : heads;
+    const std::int64_t width = pick({2, 8, 16});
+    x = add({.kind = kConv, .channels = (heads + 2 * key_heads) * width, .bias = true}, {x});
+    return add({.kind = kAttention,
+                .heads = heads,
+                .key_heads = key_heads,
+                .causal = rng_.chance(0.5),
+                .rotary = rng_.chance(0.5)},
+               {x});
+  }
+
   void grow() {
     const NodeId x = source();
-    switch (rng_.below(11)) {
+    switch (rng_.below(12)) {
       case 0:
       case 1:
         return void(norm(conv(x)));
@@ -133,6 +145,8 @@ class RandomNetwork {
       case 9:  // as in a cell, whose operations begin with an activation each
         norm(conv(relu(x)));
         return void(norm(conv(relu(x))));
+      case 10:
+        return void(attention(x));
       default:
         return void(add({.kind = kDropout, .rate = 0.2}, {x}));
     }
