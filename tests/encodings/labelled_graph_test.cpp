@@ -56,7 +56,7 @@ TEST_P(GraphsOf, TellArchitecturesApart) {
 
 INSTANTIATE_TEST_SUITE_P(Shipped, GraphsOf,
                          testing::Values("cgp_resset", "cnn", "cnn_large", "conv1d", "darts_cells",
-                                         "graph", "metaqnn", "mlp_table", "nasbench201"),
+                                         "graph", "hybrid", "metaqnn", "mlp_table", "nasbench201"),
                          [](const auto& tested) { return tested.param; });
 
 TEST(Graphs, AreNoneWhereNothingOfTheArchitectureIsOpen) {

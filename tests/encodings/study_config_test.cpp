@@ -18,7 +18,8 @@ namespace {
 
 const Task kFashion{{1, 28, 28}, 10};
 
-const std::vector<std::string> kConfigs = {"cnn", "cnn_large", "darts_cells", "resnet_hpo"};
+const std::vector<std::string> kConfigs = {"cnn", "cnn_large", "darts_cells", "resnet_hpo",
+                                           "hybrid"};
 
 StudyConfig read_config(const std::string& name, const std::vector<Override>& overrides = {}) {
   auto study =

@@ -34,8 +34,9 @@ void fuzz_space(std::string_view bytes) {
 
 std::vector<std::string> space_seeds() {
   std::vector<std::string> seeds;
-  for (const char* name : {"cnn", "resnet_hpo", "metaqnn", "darts_cells", "cgp_resset", "graph",
-                           "mlp_table", "mlp_regression", "conv1d", "nasbench201", "tune"})
+  for (const char* name :
+       {"cnn", "resnet_hpo", "metaqnn", "darts_cells", "cgp_resset", "graph", "hybrid", "mlp_table",
+        "mlp_regression", "conv1d", "nasbench201", "tune"})
     seeds.push_back(read_file(DETOL_SOURCE_DIR "/configs/" + std::string(name) + ".yaml").value());
   seeds.emplace_back(
       "version: 1\nstudy: naps\nfunction: {name: sleep, seconds: 0.5}\n"

@@ -141,7 +141,7 @@ TEST_P(GraphKernelOn, IsPositiveDefiniteOverRandomCandidates) {
 
 INSTANTIATE_TEST_SUITE_P(Shipped, GraphKernelOn,
                          testing::Values("cgp_resset", "cnn", "cnn_large", "conv1d", "darts_cells",
-                                         "graph", "metaqnn", "mlp_table", "nasbench201"),
+                                         "graph", "hybrid", "metaqnn", "mlp_table", "nasbench201"),
                          [](const auto& tested) { return tested.param; });
 
 // Expects that candidates with equal networks have equal features, and that there are such twins.

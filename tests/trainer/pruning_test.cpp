@@ -116,7 +116,8 @@ TEST(WithoutChannels, NetworksOfEveryEncodingComputeTheSameOfWhatIsLeft) {
   const Task images{{1, 28, 28}, 10}, small{{3, 32, 32}, 10}, row{{6, 1, 1}, 3};
   for (const Encoding& encoding :
        {Encoding{"cnn", images}, Encoding{"darts_cells", small}, Encoding{"resnet_hpo", small},
-        Encoding{"cgp_resset", small}, Encoding{"graph", images}, Encoding{"mlp_table", row}}) {
+        Encoding{"cgp_resset", small}, Encoding{"graph", images}, Encoding{"hybrid", images},
+        Encoding{"mlp_table", row}}) {
     const auto config =
         read_study_config(DETOL_SOURCE_DIR "/configs/" + encoding.name + ".yaml").value();
     Rng rng(1);

@@ -111,6 +111,20 @@ TEST(TrainingMemory, CountsWhatAGroupKeepsOfEveryWeight) {
   EXPECT_EQ(copies({.batch_size = 4, .compression = "top_k", .staleness = 2}, 1), 0);
 }
 
+// No matrix of all pairs of positions is kept, forward or backward.
+TEST(TrainingMemory, OfAttentionGrowsWithThePositions) {
+  const auto bytes_of = [](std::int64_t positions) {
+    NetworkBuilder builder({1, 1, positions});
+    NodeId x = builder.add({.kind = kConv, .channels = 96}, {builder.input()});
+    x = builder.add({.kind = kAttention, .heads = 2, .key_heads = 2, .causal = true}, {x});
+    x = builder.add({.kind = kGlobalAvgPool}, {x});
+    const Network network =
+        builder.build(builder.add({.kind = kDense, .channels = 3}, {x})).value();
+    return static_cast<double>(foreseen_bytes(network, {.batch_size = 2}));
+  };
+  EXPECT_LT(bytes_of(4096), 2.05 * bytes_of(2048));
+}
+
 // Of 1,000 weights: the weights, gradients, one moment and the average in 32 bits, weights and
 // gradients in 16; half of the other bytes that were planned; the batch once more in 32 bits, with
 // channels filled up to eight in 16.
@@ -175,8 +189,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Shipped{"cgp_resset", {3, 32, 32}}, Shipped{"cnn", {1, 28, 28}},
                     Shipped{"cnn_large", {3, 32, 32}}, Shipped{"conv1d", {1, 1, 140}},
                     Shipped{"darts_cells", {3, 32, 32}}, Shipped{"graph", {1, 28, 28}},
-                    Shipped{"metaqnn", {3, 32, 32}}, Shipped{"mlp_regression", {13, 1, 1}},
-                    Shipped{"mlp_table", {64, 1, 1}}, Shipped{"resnet_hpo", {3, 32, 32}}),
+                    Shipped{"hybrid", {1, 28, 28}}, Shipped{"metaqnn", {3, 32, 32}},
+                    Shipped{"mlp_regression", {13, 1, 1}}, Shipped{"mlp_table", {64, 1, 1}},
+                    Shipped{"resnet_hpo", {3, 32, 32}}),
     [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
