@@ -22,7 +22,9 @@
 //   -
 //                 add - norm - 1x1 conv to expansion x channels - act - [dropout -] 1x1 conv - add
 //                 (Vaswani et al., 2017, arXiv 1706.03762; norms first, as in Xiong et al., 2020,
-//                 arXiv 2002.04745); its norm is `layer` unless another is given
+//                 arXiv 2002.04745); its norm is `layer` unless another is given. If `gated`, what
+//                 is expanded is multiplied by act of a second 1x1 conv instead (GLU, with silu
+//                 SwiGLU: Shazeer, 2020, arXiv 2002.05202)
 //   se            global_avg_pool - dense to a quarter - act - dense - sigmoid, times the input
 //                 (Hu et al., 2018, arXiv 1709.01507)
 //   head          global_avg_pool or flatten [- dense hidden - act] [- dropout] - dense
@@ -69,6 +71,7 @@ struct Block {
   std::int64_t key_heads = 4;
   bool causal = false;
   bool rotary = false;
+  bool gated = false;
   bool se = false;
   std::optional<LayerKind> norm = LayerKind::kBatchNorm;  // of the dense ones and of attention
   Activation activation = Activation::kRelu;
@@ -86,6 +89,7 @@ Block block_of(const json& section) {
           .key_heads = section.value("key_heads", heads),
           .causal = section.value("causal", false),
           .rotary = section.value("rotary", false),
+          .gated = section.value("gated", false),
           .se = section.value("se", false),
           .norm = norm_called(section.value("norm", attends ? "layer" : "batch")),
           .activation = activation_of(section),
@@ -234,8 +238,15 @@ void add_attention(Chain& chain, const Block& block, std::int64_t channels, std:
   chain.join(LayerKind::kAdd, {chain.end(), input}, "add1");
   const NodeId mixed = chain.end();
   chain.normalise(block, "2");
+  const NodeId normal = chain.end();
   chain.conv({.channels = channels * block.expansion, .bias = true}, "expand");
+  const NodeId wide = chain.end();
+  if (block.gated) {
+    chain.jump_to(normal);
+    chain.conv({.channels = channels * block.expansion, .bias = true}, "gate");
+  }
   chain.activate(block.activation, "act");
+  if (block.gated) chain.join(LayerKind::kScale, {wide, chain.end()}, "gated");
   chain.dropout(block.dropout);
   chain.conv({.channels = channels, .bias = true}, "project");
   chain.join(LayerKind::kAdd, {chain.end(), mixed}, "add2");

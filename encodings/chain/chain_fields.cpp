@@ -34,6 +34,7 @@ std::span<const Field> block_fields() {
       Field{.key = "key_heads", .kind = kInt, .may_be_domain = true, .low = 1, .high = 128},
       Field{.key = "causal", .kind = kBool, .may_be_domain = true},
       Field{.key = "rotary", .kind = kBool, .may_be_domain = true},
+      Field{.key = "gated", .kind = kBool, .may_be_domain = true},
       Field{.key = "se", .kind = kBool, .may_be_domain = true},
       Field{.key = "activation", .kind = kWord, .may_be_domain = true, .words = activation_words()},
       kDropout};

@@ -95,7 +95,7 @@ Result<Shape> concat_shape(const Layer& layer, Inputs in) {
 }
 
 Result<Shape> scale_shape(const Layer& layer, Inputs in) {
-  if (in[1] != Shape{in[0].channels, 1, 1}) {
+  if (in[1] != in[0] && in[1] != Shape{in[0].channels, 1, 1}) {
     return broken(layer, fmt::format("{} cannot scale {}", to_text(in[1]), to_text(in[0])));
   }
   return in[0];

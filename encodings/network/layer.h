@@ -38,7 +38,9 @@ enum class LayerKind {
   kGlobalAvgPool,  // C x H x W -> C x 1 x 1
   kFlatten,        // C x H x W -> CHW x 1 x 1
   kAdd,            // element by element, two inputs or more of one shape
-  kScale,          // x (C x H x W) times s (C x 1 x 1), inputs in that order (squeeze-excite)
+  // x (C x H x W) times s, inputs in that order: a number for each channel (C x 1 x 1, as in
+  // squeeze-excite) or for each element (C x H x W, as in gated linear units).
+  kScale,
   kDropout,        // training: zero with probability `rate`, else times 1 / (1 - rate)
   kConcat,         // the channels of two inputs or more of one height and width, in their order
   kLayerNorm,      // over the channels of each position; epsilon 1e-5, gamma and beta per channel

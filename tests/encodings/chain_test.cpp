@@ -98,6 +98,12 @@ const std::vector<Case> kCases = {
      "act:activation dropout:dropout project:conv add2:add",
      16 + (8 * 24 + 24) + (8 * 8 + 8) + 16 + (8 * 32 + 32) + (32 * 8 + 8),
      2 * 144 * (8 * 24 + 8 * 8 + 2 * 8 * 32) + 4 * 8 * 144 * 144},
+    {"AttentionGated", R"({"op": "attention", "heads": 1, "activation": "silu", "gated": true})",
+     "",
+     "ln1:layer_norm qkv:conv attention:attention out:conv add1:add ln2:layer_norm gate:conv "
+     "act:activation expand:conv gated:scale project:conv add2:add",
+     16 + (8 * 24 + 24) + (8 * 8 + 8) + 16 + 2 * (8 * 32 + 32) + (32 * 8 + 8),
+     2 * 144 * (8 * 24 + 8 * 8 + 3 * 8 * 32) + 4 * 8 * 144 * 144},
     {"AttentionSharesKeys",
      R"({"op": "attention", "heads": 4, "key_heads": 1, "causal": true, "norm": "rms", "expansion": 1})",
      R"(, "stride": 2, "channels": 16)",

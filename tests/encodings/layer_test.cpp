@@ -76,6 +76,7 @@ const std::vector<ShapeCase> kShapes = {
     {"Flatten", {.kind = LayerKind::kFlatten}, {{4, 7, 7}}, {196, 1, 1}, 0},
     {"Add", {.kind = LayerKind::kAdd}, {{4, 7, 7}, {4, 7, 7}, {4, 7, 7}}, {4, 7, 7}, 0},
     {"Scale", {.kind = LayerKind::kScale}, {{4, 7, 7}, {4, 1, 1}}, {4, 7, 7}, 0},
+    {"ScaleOfEachElement", {.kind = LayerKind::kScale}, {{4, 7, 7}, {4, 7, 7}}, {4, 7, 7}, 0},
     {"Dropout", {.kind = LayerKind::kDropout, .rate = 0.5}, {{4, 7, 7}}, {4, 7, 7}, 0},
 };
 

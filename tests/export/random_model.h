@@ -74,7 +74,7 @@ class RandomNetwork {
   }
 
   void scale(NodeId x) {
-    const NodeId pooled = add({.kind = LayerKind::kGlobalAvgPool}, {x});
+    const NodeId pooled = rng_.chance(0.5) ? add({.kind = LayerKind::kGlobalAvgPool}, {x}) : x;
     const NodeId gate =
         add({.kind = LayerKind::kActivation, .activation = Activation::kSigmoid}, {pooled});
     add({.kind = LayerKind::kScale}, {x, gate});

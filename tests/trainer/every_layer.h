@@ -103,6 +103,7 @@ inline std::vector<Case> every_backend_and_layer() {
   samples.push_back({"whole_depthwise3_stride2", {16, 8, 9}, conv(16, 3, 2, 16, 1)});
   samples.push_back({"whole_depthwise5_stride2", {32, 9, 9}, conv(32, 5, 2, 32, 1)});
   samples.push_back({"wide_scale", {20, 5, 5}, {.kind = LayerKind::kScale}});
+  samples.push_back({"gate_wide", {20, 5, 5}, {.kind = LayerKind::kScale}});
   samples.push_back({"wide_dropout", {20, 5, 5}, {.kind = LayerKind::kDropout, .rate = 0.3}});
   samples.push_back({"wide_depthwise5_dilated_stride2", {20, 9, 9}, conv(20, 5, 2, 20, 2)});
   samples.push_back({"wide_concat_whole_blocks", {32, 5, 5}, {.kind = LayerKind::kConcat}});

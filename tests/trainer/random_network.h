@@ -105,7 +105,7 @@ class RandomNetwork {
   }
 
   NodeId gate(NodeId x) {
-    const NodeId pooled = add({.kind = kGlobalAvgPool}, {x});
+    const NodeId pooled = rng_.chance(0.5) ? add({.kind = kGlobalAvgPool}, {x}) : x;
     const NodeId s = add({.kind = kActivation, .activation = Activation::kSigmoid}, {pooled});
     return add({.kind = kScale}, {x, s});
   }

@@ -34,7 +34,9 @@ inline Network sandwich(const LayerCase& sample, std::int64_t classes = 3) {
     inputs = {b.add(narrow, {x}), x, b.add(side, {x}), x};
   }
   if (sample.layer.kind == LayerKind::kScale) {
-    inputs.push_back(b.add({.kind = LayerKind::kGlobalAvgPool}, {b.add(side, {x})}));
+    const NodeId scales = b.add(side, {x});
+    const bool is_gate = sample.name.starts_with("gate");
+    inputs.push_back(is_gate ? scales : b.add({.kind = LayerKind::kGlobalAvgPool}, {scales}));
   }
   x = b.add({.kind = LayerKind::kFlatten}, {b.add(sample.layer, inputs)});
   return b.build(b.add({.kind = LayerKind::kDense, .channels = classes, .bias = true}, {x}))
@@ -137,6 +139,7 @@ inline std::vector<LayerCase> layer_cases() {
       {"flatten", {3, 3, 5}, {.kind = kFlatten}},
       {"add", {3, 5, 5}, {.kind = kAdd}},
       {"scale", {3, 5, 5}, {.kind = kScale}},
+      {"gate", {3, 5, 5}, {.kind = kScale}},
       {"dropout", {3, 5, 5}, {.kind = kDropout, .rate = 0.4}},
   };
   for (const ActivationRow& row : kActivations)

@@ -64,15 +64,19 @@ Result<void> lower_scale(Builder& b, const Unit& unit) {
   Value& s = b.input(unit, kBlocked, 1);
   Value& y = b.make_value(unit.node, kBlocked, b.needs_gradient(unit));
   const Extent e = b.extent(x);
-  b.call(kernels().scale, e, x.data, s.data, y.data);
-  const auto of_values = [=, &b, s = s.data](Buffer* g, Buffer* dx) {
-    b.call(kernels().scale, e, g, s, dx);
+  const std::size_t floats = b.floats(x);
+  const bool is_gate = s.shape == x.shape;  // an element for each
+  const auto scale = [=, &b, s = s.data](Buffer* from, Buffer* to) {
+    is_gate ? b.call(kernels().multiply, from, s, to, floats)
+            : b.call(kernels().scale, e, from, s, to);
   };
+  scale(x.data, y.data);
   const auto of_scales = [=, &b, x = x.data](Buffer* g, Buffer* ds) {
-    b.call(kernels().scale_gradient, e, g, x, ds);
+    is_gate ? b.call(kernels().multiply, g, x, ds, floats)
+            : b.call(kernels().scale_gradient, e, g, x, ds);
   };
-  b.on_gradients(y, {{.input = &s, .write = of_scales},
-                     {.input = &x, .term = Term::kOver, .write = of_values}});
+  b.on_gradients(
+      y, {{.input = &s, .write = of_scales}, {.input = &x, .term = Term::kOver, .write = scale}});
   return {};
 }
 

@@ -7,17 +7,27 @@
 namespace detol::inline trainer::cuda {
 namespace {
 
-template <typename T>
-struct Add {
+template <typename T, bool kMultiplies>
+struct Join {
   const T *a, *b;
-  T* sum;
+  T* y;
   __device__ void operator()(std::int64_t i) const {
     const Lanes left = load(a + i * kLanes), right = load(b + i * kLanes);
     Lanes out;
-    for (int k = 0; k < kLanes; ++k) out[k] = left[k] + right[k];
-    store(sum + i * kLanes, out);
+    for (int k = 0; k < kLanes; ++k) out[k] = kMultiplies ? left[k] * right[k] : left[k] + right[k];
+    store(y + i * kLanes, out);
   }
 };
+
+template <bool kMultiplies>
+void join(Type type, const void* a, const void* b, void* y, std::int64_t count, Stream stream) {
+  with_type(type, [&]<typename T>(T) {
+    for_all(count / kLanes,
+            Join<T, kMultiplies>{static_cast<const T*>(a), static_cast<const T*>(b),
+                                 static_cast<T*>(y)},
+            stream);
+  });
+}
 
 template <typename T>
 struct Activate {
@@ -226,11 +236,11 @@ struct Copy {
 }  // namespace
 
 void add(Type type, const void* a, const void* b, void* sum, std::int64_t count, Stream stream) {
-  with_type(type, [&]<typename T>(T) {
-    for_all(count / kLanes,
-            Add<T>{static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T*>(sum)},
-            stream);
-  });
+  join<false>(type, a, b, sum, count, stream);
+}
+
+void multiply(Type type, const void* a, const void* b, void* y, std::int64_t count, Stream stream) {
+  join<true>(type, a, b, y, count, stream);
 }
 
 void activate(Type type, Activation function, const void* x, void* y, std::int64_t count,

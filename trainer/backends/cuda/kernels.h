@@ -41,6 +41,7 @@ struct StepRow : program::UpdateNumbers {
 // --- element by element: count is a multiple of kLanes -------------------------------------------
 
 void add(Type type, const void* a, const void* b, void* sum, std::int64_t count, Stream stream);
+void multiply(Type type, const void* a, const void* b, void* y, std::int64_t count, Stream stream);
 void activate(Type type, Activation function, const void* x, void* y, std::int64_t count,
               Stream stream);
 // dx = g or, if `other` is not null, g + other, times the slope at `at`: the function's value where

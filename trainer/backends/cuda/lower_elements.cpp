@@ -108,15 +108,18 @@ Result<void> lower_scale(Builder& b, const Unit& unit) {
   Value& s = b.input(unit, 1);
   Value& y = b.make_value(unit.node, b.needs_gradient(unit));
   const PlaneCall planes = planes_of(b, x);
-  b.launch(broadcast_planes, planes, 1.0F, s.data, x.data, y.data);
-  const auto of_values = [=, &b, s = s.data](Buffer* g, Buffer* dx) {
-    b.launch(broadcast_planes, planes, 1.0F, s, g, dx);
+  const std::int64_t count = b.elements(x);
+  const bool is_gate = s.shape == x.shape;  // an element for each
+  const auto scale = [=, &b, s = s.data](Buffer* from, Buffer* to) {
+    is_gate ? b.launch(multiply, from, s, to, count)
+            : b.launch(broadcast_planes, planes, 1.0F, s, from, to);
   };
+  scale(x.data, y.data);
   const auto of_scales = [=, &b, x = x.data](Buffer* g, Buffer* ds) {
-    b.launch(sum_planes, planes, 1.0F, g, x, ds);
+    is_gate ? b.launch(multiply, g, x, ds, count) : b.launch(sum_planes, planes, 1.0F, g, x, ds);
   };
-  b.on_gradients(y, {{.input = &s, .write = of_scales},
-                     {.input = &x, .term = Term::kOver, .write = of_values}});
+  b.on_gradients(
+      y, {{.input = &s, .write = of_scales}, {.input = &x, .term = Term::kOver, .write = scale}});
   return {};
 }
 

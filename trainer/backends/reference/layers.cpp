@@ -258,9 +258,8 @@ void concat_backward(const LayerContext<Real>& t) {
 
 template <typename Real>
 void activation_forward(const LayerContext<Real>& t) {
-  for (std::size_t i = 0; i < t.output.values.size(); ++i) {
+  for (std::size_t i = 0; i < t.output.values.size(); ++i)
     t.output.values[i] = value_of(t.layer->activation, t.inputs[0].values[i]);
-  }
 }
 
 template <typename Real>
@@ -296,11 +295,18 @@ void add_backward(const LayerContext<Real>& t) {
   }
 }
 
+// Returns the element of `scales` by which the element at (n, c, y, x) is scaled.
+template <typename Real>
+Real& scale_at(const LayerContext<Real>& t, const View<Real>& scales, std::int64_t n,
+               std::int64_t c, std::int64_t y, std::int64_t x) {
+  return scales.shape == t.output.shape ? scales.at(n, c, y, x) : scales.at(n, c, 0, 0);
+}
+
 template <typename Real>
 void scale_forward(const LayerContext<Real>& t) {
   for (std::int64_t c = 0; c < t.output.shape.channels; ++c) {
-    for_channel(t, c, [&](std::int64_t n, auto... at) {
-      t.output.at(n, at...) = t.inputs[0].at(n, at...) * t.inputs[1].at(n, c, 0, 0);
+    for_channel(t, c, [&](auto... at) {
+      t.output.at(at...) = t.inputs[0].at(at...) * scale_at(t, t.inputs[1], at...);
     });
   }
 }
@@ -308,10 +314,10 @@ void scale_forward(const LayerContext<Real>& t) {
 template <typename Real>
 void scale_backward(const LayerContext<Real>& t) {
   for (std::int64_t c = 0; c < t.output.shape.channels; ++c) {
-    for_channel(t, c, [&](std::int64_t n, auto... at) {
-      const Real g = t.output_gradient.at(n, at...);
-      t.input_gradients[0].at(n, at...) += g * t.inputs[1].at(n, c, 0, 0);
-      t.input_gradients[1].at(n, c, 0, 0) += g * t.inputs[0].at(n, at...);
+    for_channel(t, c, [&](auto... at) {
+      const Real g = t.output_gradient.at(at...);
+      t.input_gradients[0].at(at...) += g * scale_at(t, t.inputs[1], at...);
+      scale_at(t, t.input_gradients[1], at...) += g * t.inputs[0].at(at...);
     });
   }
 }
@@ -327,9 +333,8 @@ template <typename Real>
 void dropout_forward(const LayerContext<Real>& t) {
   if (!t.training) return copy_forward(t);
   const std::vector<float> mask = mask_of(t);
-  for (std::size_t i = 0; i < mask.size(); ++i) {
+  for (std::size_t i = 0; i < mask.size(); ++i)
     t.output.values[i] = t.inputs[0].values[i] * static_cast<Real>(mask[i]);
-  }
 }
 
 template <typename Real>
