@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ inline std::unique_ptr<Executable> compiled(const BackendRow& row, const Network
                                             const Recipe& recipe,
                                             const AlgorithmChoices* choices = nullptr) {
   auto executable = row.compile(network, recipe, {.choices = choices});
-  EXPECT_TRUE(executable.has_value()) << executable.error().message;
+  if (!executable) throw std::runtime_error(executable.error().message);
   return std::move(*executable);
 }
 

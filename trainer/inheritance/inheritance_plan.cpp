@@ -267,12 +267,9 @@ class Planner {
     const Claim& in = input_claim(id);
     if (in.kind != Claim::Kind::kParent) return {};
     const auto same = parent_.find(child_.node(id).layer, {in.parent});
-    const std::int64_t channels = parent_.channels(in.parent);
-    if (!same || in.channels != first_channels(child_.input_shape(id).channels, channels) ||
-        child_.input_shape(id).channels != channels)
-      return {};
-    return claim_of(*same, first_channels(child_.channels(id), parent_.channels(*same)),
-                    in.is_exact);
+    const std::int64_t ours = child_.input_shape(id).channels, theirs = parent_.channels(in.parent);
+    if (!same || ours != theirs || in.channels != first_channels(ours, theirs)) return {};
+    return claim_of(*same, first_channels(child_.channels(id), child_.channels(id)), in.is_exact);
   }
 
   Claim sum(NodeId id) const {

@@ -8,16 +8,9 @@
 namespace detol::inline trainer::cuda {
 namespace {
 
-constexpr int kWarp = 32;
 constexpr int kWarps = kThreads / kWarp;
 constexpr unsigned kAll = 0xffffffffU;
 constexpr int kOwn = 4;  // channels of a thread at a time
-
-__device__ float sum_of_warp(float value) {
-  for (int offset = kWarp / 2; offset > 0; offset /= 2)
-    value += __shfl_xor_sync(kAll, value, offset);
-  return value;
-}
 
 // Turn copies queries and keys with their pairs of channels turned, or turned back; values as they
 // are.

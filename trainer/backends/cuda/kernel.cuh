@@ -16,6 +16,15 @@ namespace detol::inline trainer::cuda {
 using Bfloat16 = __nv_bfloat16;
 
 inline constexpr int kThreads = 256;
+inline constexpr int kWarp = 32;
+
+// Returns the sum over the threads of the warp, in all of them.
+template <typename Real>
+__device__ Real sum_of_warp(Real value) {
+  for (int offset = kWarp / 2; offset > 0; offset /= 2)
+    value += __shfl_xor_sync(0xffffffffU, value, offset);
+  return value;
+}
 
 __device__ inline float to_float(float x) {
   return x;

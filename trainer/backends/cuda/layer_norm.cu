@@ -9,14 +9,7 @@ namespace detol::inline trainer::cuda {
 namespace {
 
 constexpr auto kEpsilon = static_cast<float>(kNormEpsilon);
-constexpr int kWarp = 32;
 constexpr int kRowsOfABlock = kThreads / kWarp;
-
-__device__ float sum_of_warp(float value) {
-  for (int offset = kWarp / 2; offset > 0; offset /= 2)
-    value += __shfl_xor_sync(0xffffffffU, value, offset);
-  return value;
-}
 
 __device__ std::int64_t first_row() {
   return static_cast<std::int64_t>(blockIdx.x) * kRowsOfABlock + threadIdx.x / kWarp;

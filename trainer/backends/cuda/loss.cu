@@ -6,15 +6,8 @@
 namespace detol::inline trainer::cuda {
 namespace {
 
-constexpr int kWarp = 32;
 constexpr int kRowsOfABlock = kThreads / kWarp;
 constexpr unsigned kAll = 0xffffffffU;
-
-__device__ double sum_of_warp(double value) {
-  for (int offset = kWarp / 2; offset > 0; offset /= 2)
-    value += __shfl_xor_sync(kAll, value, offset);
-  return value;
-}
 
 struct Largest {
   double value;

@@ -26,8 +26,6 @@ struct ProductSums {
 
 namespace tensor_core {
 
-inline constexpr int kWarp = 32;
-
 __device__ inline unsigned lane() {
   return threadIdx.x % kWarp;
 }

@@ -175,8 +175,6 @@ struct AvgPoolBackward {
 };
 
 // The threads of a warp share the positions of a pack of channels of an image.
-constexpr int kWarp = 32;
-
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     sum_planes_kernel(PlaneCall call, float factor, const T* x, const T* other, T* y) {
